@@ -1,0 +1,47 @@
+/* opt.h - a table of options gives parsing, --help, the man page and completion. */
+#ifndef CLI_OPT_H
+#define CLI_OPT_H
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum opt_kind {
+    OPT_FLAG, /* --name; --no-name turns it off again        */
+    OPT_TEXT, /* --name VALUE or --name=VALUE; the last wins */
+    OPT_LIST  /* repeatable                                  */
+};
+
+struct opt {
+    const char *name; /* "taskset"                                    */
+    char letter;      /* 'o' or 0                                      */
+    enum opt_kind kind;
+    const char *value; /* "DIR", "auto|cpu|cuda"; NULL for a flag       */
+    const char *help;  /* one line; the default stands at its end       */
+    bool takes_many;   /* OPT_LIST: following words that are no option belong to it too (--dump FILE…) */
+};
+
+/* What was given. */
+struct opts {
+    const struct opt *table; /* borrowed */
+    size_t n_table;
+    char ***values; /* owned: [n_table][n_values] */
+    size_t *n_values;
+    char **words; /* owned: operands */
+    size_t n_words;
+};
+
+/* Exact names, --no-x, --, "did you mean". ERR_USAGE names the word and the help to read. `argv` ends in NULL; values
+ * are borrowed from it. */
+MUST_CHECK enum status opts_parse(struct opts *o, const struct opt *table, size_t n, char **argv, struct error *err);
+void opts_done(struct opts *o);
+
+/* A value from the project file for an option that was not given on the command line. */
+MUST_CHECK enum status opts_default(struct opts *o, const char *name, const char *value, struct error *err);
+
+bool opts_flag(const struct opts *o, const char *name);
+const char *opts_text(const struct opts *o, const char *name, const char *other);
+const char *const *opts_list(const struct opts *o, const char *name, size_t *ret_n);
+
+#endif

@@ -1,0 +1,52 @@
+/* reply.h - what one exchange says: text, clock, counts, how it ended; a pure function of its bytes and arrival times.
+ */
+#ifndef CORE_CLIENT_REPLY_H
+#define CORE_CLIENT_REPLY_H
+
+#include "core/base/buf.h"
+#include "core/base/error.h"
+#include "core/model/exchange.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum token_source {
+    TOKENS_UNKNOWN,
+    TOKENS_FROM_STREAM, /* usage in the reply itself                                                */
+    TOKENS_FROM_PLAIN,  /* the server's count for another, plain request of the same text            */
+    TOKENS_FROM_CHUNKS  /* counted from content chunks: an estimate, marked as such                  */
+};
+
+enum reply_state {
+    REPLY_OK,         /* finish reason seen and a clean end                                         */
+    REPLY_HTTP_ERROR, /* status 400 and up, or no status                                            */
+    REPLY_ERROR,      /* an error object in the body or in the stream                               */
+    REPLY_BROKEN,     /* the stream ended without finish reason, or its framing is cut              */
+    REPLY_EMPTY       /* a success by HTTP without any content                                      */
+};
+
+struct reply {
+    struct buf text;          /* UTF-8 as sent; visible content only                        */
+    struct buf error;         /* the server's own words, cut at 500 bytes; empty when none   */
+    struct buf model;         /* as the server named it                                      */
+    struct buf finish_reason; /* "stop", "length", …; empty when none was sent               */
+    enum reply_state state;
+    int64_t status; /* HTTP                                                        */
+    int64_t sent_ns, scheduled_ns;
+    int64_t first_content_ns,
+        last_content_ns;       /* reads that brought the first and last content or reasoning; NS_UNKNOWN */
+    uint64_t n_content_chunks; /* events with content                                         */
+    int64_t prompt_tokens, completion_tokens; /* -1 unknown                                                  */
+    enum token_source prompt_tokens_from, completion_tokens_from;
+    bool is_stream, done_seen, is_clean_end;
+};
+
+/* Decodes HTTP head and chunk framing where the exchange has them, then SSE or one JSON body.
+ * A server's failure is a state of the reply, not an error: only memory and limits are. */
+MUST_CHECK enum status reply_read(struct reply *r, const struct exchange *x, const struct read_event *events,
+                                  const unsigned char *bytes, struct error *err);
+void reply_done(struct reply *r);
+
+const char *reply_state_name(enum reply_state s); /* "ok", "http-error", "error", "broken", "empty" */
+
+#endif

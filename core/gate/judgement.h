@@ -1,0 +1,118 @@
+/* judgement.h - what diff and gate found: plain data that every report shows and the exit code follows. */
+#ifndef CORE_GATE_JUDGEMENT_H
+#define CORE_GATE_JUDGEMENT_H
+
+#include "core/base/arena.h"
+#include "core/gate/policy.h"
+#include "core/model/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum verdict {
+    VERDICT_NONE, /* nothing could be judged: not measured, one run of a run-noise metric, … */
+    VERDICT_PASS,
+    VERDICT_IMPROVED,
+    VERDICT_CHANGED,
+    VERDICT_INCONCLUSIVE,
+    VERDICT_REGRESSED
+};
+
+/* A cell's labels; -1 and NULL where the finding stands over the whole axis. */
+struct where {
+    const char *task;
+    int64_t turn, layer, head;
+};
+
+/* Everything that one comparison of two sets of paired values says. NaN is "not known", with the reason in `words`. */
+struct effect {
+    size_t n;                 /* pairs: tasks                                                    */
+    double base, cand, delta; /* means over the pairs; delta = cand - base                       */
+    double ci_lo, ci_hi;      /* 1-2alpha interval of delta                                      */
+    double p, p_adj;          /* two-sided; adjusted within the family (cells) or over families  */
+    double p_min;             /* smallest p that n pairs can give                                */
+    double mde;               /* smallest |delta| that this sample detects with power 0.8        */
+};
+
+struct finding {
+    const char *metric, *unit;
+    struct where where;
+    struct effect effect;
+    double margin; /* in the metric's unit; NaN: none */
+    enum verdict verdict;
+    enum role role;
+    const char *words; /* one plain sentence */
+};
+
+/* All cells of one metric. */
+struct family {
+    const char *metric, *unit, *help;
+    enum better better;
+    enum noise noise;
+    enum role role;
+    bool required;
+    double margin;
+    const char *margin_reason;  /* may be NULL */
+    struct effect effect;       /* of the mean over the family's cells                      */
+    size_t n_cells, n_compared; /* cells with data in both runs                             */
+    size_t n_beyond;            /* cells that are significant and beyond the margin          */
+    size_t n_needed;            /* tasks or runs that would decide; 0 when decided or unknown */
+    struct finding worst;       /* the cell with the largest |delta| beyond, or largest |delta| */
+    enum verdict verdict;
+    const char *words;
+};
+
+/* An absolute limit of the policy, judged on the candidate. */
+struct limit_result {
+    const char *metric;
+    struct where where;
+    double base, cand;
+    struct limit limit;
+    bool broken, broken_by_base; /* a limit that the baseline breaks too only warns */
+    const char *words;
+};
+
+/* One thing that differs between the runs, said before any number. */
+struct change {
+    const char *what; /* "prompt", "weights", "served model", "environment", "tool", … */
+    const char *base, *cand;
+    bool explains_latency_only; /* hardware and server: what only latencies depend on */
+};
+
+struct judgement {
+    struct arena arena; /* owns texts and tables; names are borrowed from the runs */
+    enum verdict verdict;
+    int exit_code;        /* 0, 1 or 3 after the policy, before --fail-on and --exit-zero */
+    const char *headline; /* one sentence */
+    const char **reasons; /* why the verdict is what it is, strongest first */
+    size_t n_reasons;
+    const char *policy_name;
+    double alpha;
+    uint64_t seed;
+    size_t n_resamples; /* sign flips used; n_enumerated when all of them */
+    bool is_enumerated;
+    size_t n_pairs;
+    const char **missing, **added; /* tasks in the base alone, in the candidate alone */
+    size_t n_missing, n_added;
+    struct change *changes;
+    size_t n_changes;
+    bool causes_confounded; /* several of prompt, weights, served model changed at once */
+    struct family *families;
+    size_t n_families;
+    struct finding *findings; /* cells that moved, primary first, strongest first */
+    size_t n_findings;
+    struct limit_result *limits;
+    size_t n_limits;
+    const char **not_measured; /* metrics of the policy or the base that the candidate lacks */
+    size_t n_not_measured;
+};
+
+void judgement_done(struct judgement *j);
+
+const char *verdict_name(enum verdict v); /* "none", "pass", "improved", "changed", "inconclusive", "regressed" */
+
+/* "layer 9, head 2", "task 'a', turn 3", "over all"; always NUL-terminated. */
+void where_text(const struct where *w, char *text, size_t size);
+
+#endif

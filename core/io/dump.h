@@ -1,0 +1,69 @@
+/* dump.h - attention dumps: what samples and layers a file holds, and their rows, tile by tile, as stored. */
+#ifndef CORE_IO_DUMP_H
+#define CORE_IO_DUMP_H
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/model/provenance.h"
+#include "kernels/dtype.h"
+#include "kernels/row_stats.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dump_kind { DUMP_WEIGHTS, DUMP_QK };
+
+struct dump_sample {
+    char *id;   /* as stored: "task", "task#turn" or "task#turn#repeat" */
+    char *task; /* its parts; turn and repeat are 1 where the id has none */
+    int64_t turn, repeat;
+    int64_t first, length; /* valid keys [first, first + length)       */
+    int64_t query_start;   /* key index of query row 0                 */
+};
+
+struct dump_layer {
+    int64_t index;
+    enum dump_kind kind;
+    enum dtype dtype;
+    bool causal;
+    int64_t window;    /* 0 = none */
+    int64_t key_start; /* key index of column 0 */
+    double scale, softcap;
+    size_t n_heads, n_kv_heads, n_rows, n_cols, dim; /* dim: of a head, DUMP_QK only */
+};
+
+struct dump_reader; /* what one container format keeps; see dump_hdf5.c */
+
+struct dump {
+    struct arena arena; /* owns texts and tables */
+    char *path;
+    struct dump_source source; /* hash and attributes; borrowed texts */
+    struct dump_sample *samples;
+    size_t n_samples;
+    struct dump_layer *layers; /* ascending by index */
+    size_t n_layers;
+    struct dump_reader *reader; /* owned */
+};
+
+/* Finds the format by magic bytes and reads everything but the tensors; every size is checked against the file. */
+MUST_CHECK enum status dump_open(struct dump *d, const char *path, struct error *err);
+void dump_done(struct dump *d);
+
+/* Visible columns of each of layer->n_rows query rows of a sample. A row is valid when its key index p = query_start +
+ * i lies in [first, first + length); its keys run from first, or p - window + 1, to p when causal, else over the
+ * sample. */
+void dump_spans(const struct dump_layer *layer, const struct dump_sample *sample, struct row_span *ret);
+
+/* DUMP_WEIGHTS: rows [row, row + n_rows) of one head of one sample, n_rows x n_cols elements as stored, native byte
+ * order. */
+MUST_CHECK enum status dump_read_weights(struct dump *d, size_t layer, size_t sample, size_t head, size_t row,
+                                         size_t n_rows, void *ret, struct error *err);
+
+/* DUMP_QK: rows of one query head (n_rows x dim), or all n_cols keys of one key head (n_cols x dim). */
+MUST_CHECK enum status dump_read_q(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows,
+                                   void *ret, struct error *err);
+MUST_CHECK enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_head, void *ret,
+                                   struct error *err);
+
+#endif

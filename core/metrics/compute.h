@@ -1,0 +1,28 @@
+/* compute.h - one pass over the observations of a run, handing each to every metric that reads it. */
+#ifndef CORE_METRICS_COMPUTE_H
+#define CORE_METRICS_COMPUTE_H
+
+#include "core/base/error.h"
+#include "core/io/dump.h"
+#include "core/model/run.h"
+#include "core/model/taskset.h"
+#include "kernels/backend.h"
+
+#include <stddef.h>
+
+/* Extends the run's axes by the tasks, turns, repeats of its exchanges and of the dumps' samples, and by the dumps'
+ * layers and heads. With a task set: its order of tasks; an id that it has not is ERR_FORMAT, "task 'x' is not in the
+ * task set". Call once, before the computes. The same (sample id, layer) in two dumps is ERR_FORMAT. */
+MUST_CHECK enum status compute_axes(struct run *run, const struct taskset *tasks, struct dump *const *dumps,
+                                    size_t n_dumps, struct error *err);
+
+/* Cubes of every metric with of_reply; a metric with no value at all adds no cube. `tasks` may be NULL. */
+MUST_CHECK enum status compute_replies(struct run *run, const struct taskset *tasks, struct error *err);
+
+/* Cubes of every metric with of_head or of_layer, streaming the dumps in tiles of at most `memory` bytes.
+ * Notes rows that are NaN, zero, negative or off 1; ERR_FORMAT when over 1 % of rows are off by over 2 %, when weights
+ * are negative or infinite, or when a sample has no valid row. */
+MUST_CHECK enum status compute_attention(struct run *run, struct dump *const *dumps, size_t n_dumps,
+                                         const struct backend *backend, size_t memory, struct error *err);
+
+#endif

@@ -1,0 +1,37 @@
+/* backend.h - the kernels of one device behind one table; the only place that knows which backends are built in. */
+#ifndef KERNELS_BACKEND_H
+#define KERNELS_BACKEND_H
+
+#include "core/base/error.h"
+#include "kernels/qk_entropy.h"
+#include "kernels/row_entropy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct backend {
+    const char *name; /* "cpu" or "cuda" */
+    enum status (*row_entropy)(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
+    enum status (*qk_entropy)(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
+    void *(*host_alloc)(
+        size_t bytes); /* buffers that kernels read: aligned to 64, pinned under CUDA; NULL on failure */
+    void (*host_free)(void *p);
+};
+
+/* "auto" (CUDA where a device answers, else CPU), "cpu" or "cuda". ERR_USAGE for another word, ERR_DEVICE when "cuda"
+ * is asked for and is not built in or has no device. The table is static. */
+MUST_CHECK enum status backend_choose(const char *device, const struct backend **ret, struct error *err);
+
+/* Chooses the CPU's instruction set: "auto", "avx512", "avx2" or "portable"; ERR_USAGE when this CPU has it not. */
+MUST_CHECK enum status backend_set_isa(const char *isa, struct error *err);
+const char *backend_isa(void);
+
+/* Worker threads of the CPU backend; 0 = one for each core that the process may use. */
+void backend_set_threads(int n);
+
+bool backend_has_cuda(void); /* compiled in */
+
+/* Name and memory of the CUDA device, driver version; false, and a reason in `text`, when there is none. */
+bool backend_describe_cuda(char *text, size_t size);
+
+#endif

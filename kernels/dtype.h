@@ -1,0 +1,19 @@
+/* dtype.h - element types of tensors as they lie in files and in device memory. */
+#ifndef KERNELS_DTYPE_H
+#define KERNELS_DTYPE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, N_DTYPES };
+
+size_t dtype_bytes(enum dtype type);
+const char *dtype_name(enum dtype type); /* "float32", "float16", "bfloat16", "float64" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
