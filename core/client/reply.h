@@ -39,6 +39,7 @@ struct reply {
     int64_t prompt_tokens, completion_tokens; /* -1 unknown                                                  */
     enum token_source prompt_tokens_from, completion_tokens_from;
     bool is_stream, done_seen, is_clean_end;
+    bool is_context_overflow; /* refused: the server says that the prompt is too long */
 };
 
 /* Decodes HTTP head and chunk framing where the exchange has them, then SSE or one JSON body.
@@ -46,6 +47,9 @@ struct reply {
 MUST_CHECK enum status reply_read(struct reply *r, const struct exchange *x, const struct read_event *events,
                                   const unsigned char *bytes, struct error *err);
 void reply_done(struct reply *r);
+
+/* Whether there is something to score: no failure, and content or at least a finish reason. */
+bool reply_has_answer(const struct reply *r);
 
 const char *reply_state_name(enum reply_state s); /* "ok", "http-error", "error", "broken", "empty" */
 
