@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef error_set
+
 enum status error_set(struct error *err, enum status code, const char *fmt, ...)
 {
     va_list args;

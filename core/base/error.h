@@ -38,6 +38,11 @@ struct error {
 /* Records the first cause and returns `code`; a later call on the same error changes nothing. `err` may be NULL. */
 enum status error_set(struct error *err, enum status code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+#ifdef __clang_analyzer__
+/* The analyzer looks into one file at a time: this tells it that `code` comes back. */
+#define error_set(err, code, ...) ((void)error_set(err, code, __VA_ARGS__), (code))
+#endif
+
 /* Puts "…: " before the context: callers further out add what they were doing. */
 void error_context(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -71,7 +71,7 @@ void num_append(struct buf *b, double value)
         double back;
 
         snprintf(text, sizeof text, "%.*g", digits, value);
-        if (num_double(text, &back) && memcmp(&back, &value, sizeof back) == 0)
+        if (num_double(text, &back) && back >= value && back <= value)
             break;
     }
     buf_puts(b, text);

@@ -33,7 +33,7 @@ static enum status digest_finish(struct digest *d, struct sha256 *h, struct erro
     if (!EVP_DigestFinal_ex(d->ctx, raw, &len) || len != 32)
         return error_set(err, ERR_INTERNAL, "SHA-256 could not be finished");
     for (i = 0; i < len; i++)
-        snprintf(h->hex + 2 * i, 3, "%02x", raw[i]);
+        snprintf(h->hex + 2 * (size_t)i, 3, "%02x", raw[i]);
     return OK;
 }
 

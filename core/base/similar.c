@@ -1,38 +1,43 @@
 #include "core/base/similar.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { MAX_WORD = 64 };
 
-/* Edit distance with transpositions of neighbours (optimal string alignment), two rows back. */
+static size_t min_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One row of the table: `up` and `upper` are the rows above it. */
+static void fill_row(size_t *now, const size_t *up, const size_t *upper, const char *a, size_t i, const char *b)
+{
+    size_t j;
+
+    now[0] = i;
+    for (j = 1; b[j - 1]; j++) {
+        size_t best = min_of(up[j - 1] + (a[i - 1] != b[j - 1]), min_of(up[j], now[j - 1]) + 1);
+
+        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            best = min_of(best, upper[j - 2] + 1);
+        now[j] = best;
+    }
+}
+
+/* Edit distance with transpositions of neighbours (optimal string alignment), three rows at a time. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t rows[3][MAX_WORD + 1];
+    size_t rows[3][MAX_WORD + 1] = {{0}};
     size_t la = strlen(a), lb = strlen(b);
-    size_t i, j;
+    size_t i;
 
     if (la > MAX_WORD || lb > MAX_WORD)
-        return MAX_WORD;
-    for (j = 0; j <= lb; j++)
-        rows[0][j] = j;
-    for (i = 1; i <= la; i++) {
-        size_t *now = rows[i % 3];
-        const size_t *up = rows[(i - 1) % 3];
-
-        now[0] = i;
-        for (j = 1; j <= lb; j++) {
-            size_t best = up[j - 1] + (a[i - 1] != b[j - 1]);
-
-            best = up[j] + 1 < best ? up[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                size_t swapped = rows[(i - 2) % 3][j - 2] + 1;
-
-                best = swapped < best ? swapped : best;
-            }
-            now[j] = best;
-        }
-    }
+        return SIZE_MAX;
+    for (i = 0; i <= lb; i++)
+        rows[0][i] = i;
+    for (i = 1; i <= la; i++)
+        fill_row(rows[i % 3], rows[(i - 1) % 3], rows[(i + 1) % 3], a, i, b);
     return rows[la % 3][lb];
 }
 
