@@ -1,9 +1,12 @@
 #include "cli/opt.h"
 
 #include "core/base/mem.h"
+#include "core/base/num.h"
 #include "core/base/similar.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,10 +46,37 @@ static enum status unknown(const struct opts *o, const char *word, const char *n
     return error_set(err, ERR_USAGE, "unknown option '%s'", word);
 }
 
+bool opt_has_choices(const struct opt *opt)
+{
+    const char *p;
+
+    for (p = opt->value; p && *p; p++)
+        if (isupper((unsigned char)*p))
+            return false;
+    return opt->value && strchr(opt->value, '|');
+}
+
+static enum status check_choice(const struct opt *opt, const char *value, struct error *err)
+{
+    const char *word = opt->value;
+    size_t len = strlen(value);
+
+    while (word) {
+        const char *bar = strchr(word, '|');
+
+        if (len == (bar ? (size_t)(bar - word) : strlen(word)) && strncmp(word, value, len) == 0)
+            return OK;
+        word = bar ? bar + 1 : NULL;
+    }
+    return error_set(err, ERR_USAGE, "option '--%s' takes one of %s, not '%s'", opt->name, opt->value, value);
+}
+
 static enum status add_value(struct opts *o, size_t i, char *value, struct error *err)
 {
     size_t cap = o->n_values[i];
 
+    if (opt_has_choices(&o->table[i]))
+        TRY(check_choice(&o->table[i], value, err));
     if (o->table[i].kind != OPT_LIST)
         o->n_values[i] = cap = 0;
     TRY(mem_grow(&o->values[i], &cap, o->n_values[i] + 1, sizeof **o->values, err));
@@ -83,7 +113,7 @@ static enum status take_values(struct opts *o, size_t i, const char *word, char 
             return error_set(err, ERR_USAGE, "option '%s' needs a value: %s", word, o->table[i].value);
         TRY(add_value(o, i, *next++, err));
     }
-    while (o->table[i].takes_many && *next && (*next)[0] != '-')
+    while (o->table[i].takes_many && *next && (*next)[0] != '-' && (!o->table[i].takes || o->table[i].takes(*next)))
         TRY(add_value(o, i, *next++, err));
     *argv = next;
     return OK;
@@ -163,6 +193,11 @@ enum status opts_default(struct opts *o, const char *name, const char *value, st
     return add_value(o, i, (char *)(size_t)value, err);
 }
 
+bool opts_given(const struct opts *o, const char *name)
+{
+    return o->n_values[must_find(o, name)] > 0;
+}
+
 bool opts_flag(const struct opts *o, const char *name)
 {
     size_t i = must_find(o, name);
@@ -183,4 +218,40 @@ const char *const *opts_list(const struct opts *o, const char *name, size_t *ret
 
     *ret_n = o->n_values[i];
     return (const char *const *)o->values[i];
+}
+
+enum status opts_u64(const struct opts *o, const char *name, uint64_t min, uint64_t max, uint64_t other, uint64_t *ret,
+                     struct error *err)
+{
+    const char *text = opts_text(o, name, NULL);
+    uint64_t value = other;
+
+    if (text && (!num_u64(text, &value) || value < min || value > max))
+        return error_set(err, ERR_USAGE, "option '--%s' takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                         name, min, max, text);
+    *ret = value;
+    return OK;
+}
+
+enum status opts_bytes(const struct opts *o, const char *name, uint64_t other, uint64_t *ret, struct error *err)
+{
+    static const char units[] = "KMGT";
+    const char *text = opts_text(o, name, NULL);
+    size_t len = text ? strlen(text) : 0;
+    const char *unit = len > 1 ? strchr(units, text[len - 1]) : NULL;
+    char digits[24] = "";
+    uint64_t value = 0;
+    size_t shift = unit ? 10 * ((size_t)(unit - units) + 1) : 0;
+
+    if (!text) {
+        *ret = other;
+        return OK;
+    }
+    if (len - (unit ? 1 : 0) < sizeof digits)
+        memcpy(digits, text, len - (unit ? 1 : 0));
+    if (!num_u64(digits, &value) || value == 0 || value > UINT64_MAX >> shift)
+        return error_set(err, ERR_USAGE, "option '--%s' takes a size in bytes such as 512M or 4G, not '%s'", name,
+                         text);
+    *ret = value << shift;
+    return OK;
 }
