@@ -21,7 +21,7 @@ enum reply_state {
     REPLY_OK,         /* finish reason seen and a clean end                                         */
     REPLY_HTTP_ERROR, /* status 400 and up, or no status                                            */
     REPLY_ERROR,      /* an error object in the body or in the stream                               */
-    REPLY_BROKEN,     /* the stream ended without finish reason, or its framing is cut              */
+    REPLY_BROKEN,     /* no finish reason, cut framing, or an event that is not JSON                */
     REPLY_EMPTY       /* a success by HTTP without any content                                      */
 };
 
@@ -39,11 +39,18 @@ struct reply {
     int64_t prompt_tokens, completion_tokens; /* -1 unknown                                                  */
     enum token_source prompt_tokens_from, completion_tokens_from;
     bool is_stream, done_seen, is_clean_end;
-    bool is_context_overflow; /* refused: the server says that the prompt is too long */
+    bool is_context_overflow;      /* refused: the server says that the prompt is too long */
+    int64_t first_visible_ns;      /* read that brought the first visible text, after any reasoning; NS_UNKNOWN */
+    uint64_t n_reads_with_content; /* 1 with several chunks: a proxy held the stream back, gaps mean nothing    */
+    uint64_t n_bad_events;         /* events, or the body, that could not be read as JSON                       */
+    bool has_reasoning, has_tool_calls;
 };
 
-/* Decodes HTTP head and chunk framing where the exchange has them, then SSE or one JSON body.
- * A server's failure is a state of the reply, not an error: only memory and limits are. */
+/* Decodes HTTP head and chunk framing where the exchange has them, then SSE or one JSON body. `events` are
+ * the exchange's own, `bytes` those of the whole run. A read of no bytes is the end of the connection. The end is clean
+ * when the framing says so; where there is none (bare bodies, bodies until close), an end of the connection, [DONE] or
+ * a finish reason must do. Without a stream, first and last content are the read that completed the body. A server's
+ * failure is a state of the reply, not an error: only memory and limits are. */
 MUST_CHECK enum status reply_read(struct reply *r, const struct exchange *x, const struct read_event *events,
                                   const unsigned char *bytes, struct error *err);
 void reply_done(struct reply *r);
