@@ -1,0 +1,118 @@
+#include "core/stats/summary.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+void summary_add(struct summary_sum *s, double x)
+{
+    double total = s->sum + x;
+
+    if (fabs(s->sum) >= fabs(x))
+        s->lost += (s->sum - total) + x;
+    else
+        s->lost += (x - total) + s->sum;
+    s->sum = total;
+}
+
+double summary_total(const struct summary_sum *s)
+{
+    return s->sum + s->lost;
+}
+
+void summary_of(struct summary *s, const double *x, size_t n)
+{
+    struct summary_sum sum = {0}, squares = {0};
+    struct summary out = {.mean = NAN, .sd = NAN, .min = NAN, .max = NAN};
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (!isfinite(x[i]))
+            continue;
+        out.min = out.n && out.min < x[i] ? out.min : x[i];
+        out.max = out.n && out.max > x[i] ? out.max : x[i];
+        summary_add(&sum, x[i]);
+        out.n++;
+    }
+    if (out.n)
+        out.mean = summary_total(&sum) / (double)out.n;
+    for (i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            summary_add(&squares, (x[i] - out.mean) * (x[i] - out.mean));
+    if (out.n >= 2)
+        out.sd = sqrt(summary_total(&squares) / (double)(out.n - 1));
+    *s = out;
+}
+
+double summary_quantile(const double *sorted, size_t n, double q)
+{
+    double at, low;
+    size_t i;
+
+    if (n == 0)
+        return NAN;
+    at = q * (double)(n - 1);
+    low = floor(at);
+    i = (size_t)low;
+    if (i + 1 >= n)
+        return sorted[n - 1];
+    return sorted[i] + (at - low) * (sorted[i + 1] - sorted[i]);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+void summary_sort(double *x, size_t n)
+{
+    if (n)
+        qsort(x, n, sizeof *x, ascending);
+}
+
+static double median3(double a, double b, double c)
+{
+    if (a < b)
+        return b < c ? b : (a < c ? c : a);
+    return a < c ? a : (b < c ? c : b);
+}
+
+/* Hoare's partition of [lo, hi]: afterwards [lo, j] <= pivot <= [j + 1, hi]; returns j, lo <= j < hi. */
+static size_t split(double *x, size_t lo, size_t hi)
+{
+    double pivot = median3(x[lo], x[lo + (hi - lo) / 2], x[hi]);
+    size_t i = lo, j = hi;
+
+    for (;;) {
+        double swap;
+
+        while (x[i] < pivot)
+            i++;
+        while (x[j] > pivot)
+            j--;
+        if (i >= j)
+            return j < hi ? j : hi - 1; /* at hi only where the largest alone is left there */
+        swap = x[i];
+        x[i++] = x[j];
+        x[j--] = swap;
+    }
+}
+
+/* The pivot is the median of three: the same steps for the same data on every machine. */
+double summary_select(double *x, size_t n, size_t k)
+{
+    size_t lo = 0, hi = n - 1;
+
+    assert(k < n);
+    while (lo < hi) {
+        size_t j = split(x, lo, hi);
+
+        if (k <= j)
+            hi = j;
+        else
+            lo = j + 1;
+    }
+    return x[k];
+}

@@ -1,0 +1,66 @@
+#include "core/stats/summary.h"
+#include "tests/support/close.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+
+/* Five values, each step of the sums rounds at most by eps/2: 1e-14 is generous. */
+static const struct tol tight = {1e-14, 1e-14};
+
+/* np.mean, np.std(ddof=1), np.quantile of [3.5, 1, 2, 8, -4] */
+Test(summary, agrees_with_numpy)
+{
+    double x[] = {3.5, 1, 2, 8, -4};
+    struct summary s;
+
+    summary_of(&s, x, 5);
+    cr_assert(eq(sz, s.n, 5));
+    cr_assert(close_to(s.mean, 2.1, tight) && close_to(s.sd, 4.33589667773576, tight));
+    cr_assert(close_to(s.min, -4, tight) && close_to(s.max, 8, tight));
+    summary_sort(x, 5);
+    cr_assert(close_to(summary_quantile(x, 5, 0), -4, tight) && close_to(summary_quantile(x, 5, 0.1), -2, tight));
+    cr_assert(close_to(summary_quantile(x, 5, 0.95), 7.1, tight) && close_to(summary_quantile(x, 5, 1), 8, tight));
+}
+
+Test(summary, leaves_out_what_is_not_finite)
+{
+    double x[] = {NAN, 1, INFINITY, 3, -INFINITY};
+    struct summary s;
+
+    summary_of(&s, x, 5);
+    cr_assert(eq(sz, s.n, 2));
+    cr_assert(close_to(s.mean, 2, tight) && close_to(s.sd, sqrt(2), tight));
+    summary_of(&s, x, 1);
+    cr_assert(s.n == 0 && isnan(s.mean) && isnan(s.sd) && isnan(s.min) && isnan(summary_quantile(x, 0, 0.5)));
+}
+
+/* Plainly summed, the two ones are lost: 0. */
+Test(summary, keeps_what_rounding_would_lose)
+{
+    struct summary_sum s = {0};
+
+    summary_add(&s, 1);
+    summary_add(&s, 1e100);
+    summary_add(&s, 1);
+    summary_add(&s, -1e100);
+    cr_assert(close_to(summary_total(&s), 2, tight));
+}
+
+Test(summary, selects_what_sorting_would_put_there)
+{
+    double x[97], sorted[97], copy[97];
+    size_t i, k;
+
+    for (i = 0; i < 97; i++) /* many ties, infinities at both ends */
+        x[i] = sorted[i] = i == 13 ? INFINITY : (i == 60 ? -INFINITY : (double)(i * 31 % 23));
+    summary_sort(sorted, 97);
+    for (k = 0; k < 97; k++) {
+        for (i = 0; i < 97; i++)
+            copy[i] = x[i];
+        cr_assert(close_to(summary_select(copy, 97, k), sorted[k], tight), "rank %zu", k);
+    }
+    for (i = 0; i < 97; i++)
+        copy[i] = 4;
+    cr_assert(close_to(summary_select(copy, 97, 96), 4, tight));
+}
