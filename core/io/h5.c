@@ -1,0 +1,213 @@
+#include "core/io/h5.h"
+
+#include "core/base/file.h"
+#include "core/base/scope.h"
+#include "core/io/h5attr.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_NAME = 1024, MAX_MEMBERS = 1 << 20 };
+
+void h5_done(struct h5 *h)
+{
+    if (h->id > 0)
+        H5Idec_ref(h->id);
+    h->id = 0;
+}
+
+struct h5 h5_take(struct h5 *from)
+{
+    struct h5 h = *from;
+
+    from->id = 0;
+    return h;
+}
+
+void h5id_done(struct h5id *h)
+{
+    if (h->id > 0)
+        H5Idec_ref(h->id);
+    h->id = 0;
+}
+
+enum status h5_bad(const struct h5 *at, struct error *err, const char *fmt, ...)
+{
+    char why[480];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    return error_set(err, ERR_FORMAT, "'%s' at %s: %s", at->file, at->path, why);
+}
+
+/* Keeps the innermost entry of the library's error stack, which is the cause. */
+static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *reason)
+{
+    if (n == 0 && entry->desc)
+        snprintf(reason, 200, "%s", entry->desc);
+    return 0;
+}
+
+enum status h5_failed(const struct h5 *at, enum status code, const char *what, struct error *err)
+{
+    char reason[200] = "no reason given";
+
+    if (H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason) < 0)
+        reason[0] = '\0';
+    H5Eclear2(H5E_DEFAULT);
+    return error_set(err, code, "'%s' at %s: %s: HDF5 says '%s'", at->file, at->path, what, reason);
+}
+
+/* The library prints nothing, and knows no links that lead to other files. */
+static enum status library_init(struct error *err)
+{
+    if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
+        return error_set(err, ERR_INTERNAL, "the HDF5 library does not start");
+    if (H5Lis_registered(H5L_TYPE_EXTERNAL) > 0 && H5Lunregister(H5L_TYPE_EXTERNAL) < 0)
+        return error_set(err, ERR_INTERNAL, "the HDF5 library keeps its external links");
+    return OK;
+}
+
+enum status h5_open(struct h5 *ret, const char *path, struct error *err)
+{
+    struct h5 f = {.file = path, .path = "/"};
+    uint64_t bytes;
+
+    TRY(file_size(path, &bytes, err));
+    if (file_is_dir(path))
+        return error_set(err, ERR_IO, "'%s': is a folder, a file is wanted", path);
+    if (bytes == 0)
+        return error_set(err, ERR_FORMAT, "'%s': the file is empty; write it again", path);
+    TRY(library_init(err));
+    if (H5Fis_hdf5(path) <= 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return error_set(err, ERR_FORMAT, "'%s': not an HDF5 file: its first bytes are not the HDF5 signature", path);
+    }
+    f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (f.id < 0)
+        return h5_failed(&f, ERR_FORMAT,
+                         "the HDF5 file cannot be opened; it may be truncated or damaged, copy or write it again", err);
+    *ret = f;
+    return OK;
+}
+
+enum status h5_create(struct h5 *ret, const char *path, const char *shown, struct error *err)
+{
+    struct h5 f = {.file = shown, .path = "/"};
+    AUTO(h5id) list = {0};
+
+    TRY(library_init(err));
+    list.id = H5Pcreate(H5P_FILE_CREATE);
+    if (list.id < 0 || H5Pset_obj_track_times(list.id, false) < 0)
+        return h5_failed(&f, ERR_INTERNAL, "no property list", err);
+    f.id = H5Fcreate(path, H5F_ACC_TRUNC, list.id, H5P_DEFAULT);
+    if (f.id < 0)
+        return h5_failed(&f, ERR_IO, "cannot create the file", err);
+    *ret = f;
+    return OK;
+}
+
+enum status h5_close(struct h5 *f, struct error *err)
+{
+    enum status st = OK;
+
+    if (H5Fflush(f->id, H5F_SCOPE_GLOBAL) < 0)
+        st = h5_failed(f, ERR_IO, "cannot write the file", err);
+    if (H5Fclose(f->id) < 0)
+        st = h5_failed(f, ERR_IO, "cannot write the file", err);
+    f->id = 0;
+    return st;
+}
+
+bool h5_has(const struct h5 *at, const char *name)
+{
+    bool has = H5Lexists(at->id, name, H5P_DEFAULT) > 0 && H5Oexists_by_name(at->id, name, H5P_DEFAULT) > 0;
+
+    H5Eclear2(H5E_DEFAULT);
+    return has;
+}
+
+static void step(const struct h5 *at, const char *name, struct h5 *ret)
+{
+    char path[sizeof ret->path];
+
+    snprintf(path, sizeof path, "%.*s/%.*s", 110, strcmp(at->path, "/") == 0 ? "" : at->path, 48, name);
+    memcpy(ret->path, path, sizeof path);
+    ret->file = at->file;
+}
+
+static enum status open_member(const struct h5 *at, const char *name, H5I_type_t type, struct h5 *ret,
+                               struct error *err)
+{
+    const char *kind = type == H5I_GROUP ? "group" : "dataset";
+    AUTO(h5) h = {0};
+
+    if (H5Lexists(at->id, name, H5P_DEFAULT) <= 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return h5_bad(at, err, "no %s '%s'", kind, name);
+    }
+    step(at, name, &h);
+    h.id = H5Oopen(at->id, name, H5P_DEFAULT);
+    if (h.id < 0)
+        return h5_failed(&h, ERR_FORMAT, "cannot be opened (links to other files are not followed)", err);
+    if (H5Iget_type(h.id) != type)
+        return h5_bad(&h, err, "expected a %s, found something else", kind);
+    *ret = h5_take(&h);
+    return OK;
+}
+
+enum status h5_group(const struct h5 *at, const char *name, struct h5 *ret, struct error *err)
+{
+    return open_member(at, name, H5I_GROUP, ret, err);
+}
+
+enum status h5_dataset(const struct h5 *at, const char *name, struct h5 *ret, struct error *err)
+{
+    return open_member(at, name, H5I_DATASET, ret, err);
+}
+
+enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, size_t *ret_n, struct error *err)
+{
+    char name[MAX_NAME];
+    H5G_info_t info;
+    char **names = NULL;
+    size_t i;
+
+    if (H5Gget_info(group->id, &info) < 0)
+        return h5_failed(group, ERR_FORMAT, "the group cannot be listed", err);
+    if (info.nlinks > MAX_MEMBERS)
+        return h5_bad(group, err, "%llu members are too many", (unsigned long long)info.nlinks);
+    TRY(arena_new(arena, (size_t)info.nlinks, sizeof *names, &names, err));
+    for (i = 0; i < info.nlinks; i++) {
+        ssize_t len = H5Lget_name_by_idx(group->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
+
+        if (len < 0)
+            return h5_failed(group, ERR_FORMAT, "the group cannot be listed", err);
+        if ((size_t)len >= sizeof name)
+            return h5_bad(group, err, "a member has a name of %zd bytes, %d are the limit", len, MAX_NAME - 1);
+        TRY(arena_strdup(arena, name, &names[i], err));
+    }
+    *ret = names;
+    *ret_n = (size_t)info.nlinks;
+    return OK;
+}
+
+enum status h5_make_group(const struct h5 *at, const char *name, const char *help, struct h5 *ret, struct error *err)
+{
+    AUTO(h5id) list = {0};
+    AUTO(h5) h = {0};
+
+    step(at, name, &h);
+    list.id = H5Pcreate(H5P_GROUP_CREATE);
+    if (list.id < 0 || H5Pset_obj_track_times(list.id, false) < 0)
+        return h5_failed(&h, ERR_INTERNAL, "no property list", err);
+    h.id = H5Gcreate2(at->id, name, H5P_DEFAULT, list.id, H5P_DEFAULT);
+    if (h.id < 0)
+        return h5_failed(&h, ERR_IO, "the group cannot be written", err);
+    TRY(h5attr_put_text(&h, "help", help, err));
+    *ret = h5_take(&h);
+    return OK;
+}
