@@ -15,14 +15,14 @@ enum opt_kind {
 };
 
 struct opt {
-    const char *name; /* "taskset"                                                                   */
-    char letter;      /* 'o' or 0                                                                    */
+    const char *name;                /* "taskset"                                                                    */
+    const char *value;               /* "DIR"; in lower case the words that may stand there: "auto|cpu|cuda"         */
+    const char *help;                /* one line; the default stands at its end                                      */
+    const char *key;                 /* the key of tare.json that gives the default; NULL = none                     */
+    bool (*takes)(const char *word); /* with takes_many: which following words; NULL = any             */
     enum opt_kind kind;
-    const char *value; /* "DIR"; in lower case the words that may stand there: "auto|cpu|cuda"        */
-    const char *help;  /* one line; the default stands at its end                                    */
-    bool takes_many;   /* OPT_LIST: following words that are no option belong to it too (--dump FILE…) */
-    bool (*takes)(const char *word); /* with takes_many: which following words; NULL = any           */
-    const char *key;                 /* the key of tare.json that gives the default; NULL = none      */
+    char letter;     /* 'o' or 0                                                                       */
+    bool takes_many; /* OPT_LIST: following words that are no option belong to it too (--dump FILE...) */
 };
 
 /* What was given. */

@@ -270,32 +270,54 @@ static enum status take_top(struct policy *p, const struct json_at *top, struct 
     return check_ambiguous(p, top, err);
 }
 
-static enum status load(struct policy *p, const char *path, struct error *err)
+static enum status take_document(struct policy *p, const struct json *doc, struct error *err)
 {
-    AUTO(json) doc = {0};
-    struct json_at top;
+    struct json_at top = json_top(doc);
 
-    TRY(json_read(&doc, path, MAX_BYTES, err));
-    top = json_top(&doc);
-    TRY(arena_strdup(&p->arena, path, &p->name, err));
+    TRY(arena_strdup(&p->arena, doc->name, &p->name, err));
     return take_top(p, &top, err);
 }
 
-enum status policy_load(struct policy *p, const char *path, struct error *err)
+/* A policy is configuration: whatever is wrong with the file, the user's call is what has to change. */
+static enum status fail(enum status st, const struct error *why, struct error *err)
+{
+    if (st == ERR_FORMAT || st == ERR_IO || st == ERR_LIMIT)
+        st = ERR_USAGE;
+    return error_set(err, st, "policy %s", why->message);
+}
+
+/* `st` is how reading the document went, with its reason in `why`. */
+static enum status finish(struct policy *p, const struct json *doc, enum status st, struct error *why,
+                          struct error *err)
 {
     struct policy out = {0};
-    struct error why = {0};
-    enum status st = load(&out, path, &why);
 
+    if (st == OK)
+        st = take_document(&out, doc, why);
     if (st == OK) {
         *p = out;
         return OK;
     }
     policy_done(&out);
-    /* A policy is configuration: whatever is wrong with the file, the user's call is what has to change. */
-    if (st == ERR_FORMAT || st == ERR_IO || st == ERR_LIMIT)
-        st = ERR_USAGE;
-    return error_set(err, st, "policy %s", why.message);
+    return fail(st, why, err);
+}
+
+enum status policy_load(struct policy *p, const char *path, struct error *err)
+{
+    AUTO(json) doc = {0};
+    struct error why = {0};
+    enum status st = json_read(&doc, path, MAX_BYTES, &why);
+
+    return finish(p, &doc, st, &why, err);
+}
+
+enum status policy_parse(struct policy *p, const char *name, const char *text, size_t len, struct error *err)
+{
+    AUTO(json) doc = {0};
+    struct error why = {0};
+    enum status st = json_parse(&doc, name, text, len, &why);
+
+    return finish(p, &doc, st, &why, err);
 }
 
 const struct rule_for *policy_rule(const struct policy *p, const char *metric)

@@ -53,6 +53,8 @@ struct policy {
 
 /* An unknown key, a glob that names no metric, a number out of range: ERR_USAGE with file and JSON pointer. */
 MUST_CHECK enum status policy_load(struct policy *p, const char *path, struct error *err);
+MUST_CHECK enum status policy_parse(struct policy *p, const char *name, const char *text, size_t len,
+                                    struct error *err);
 void policy_done(struct policy *p);
 
 /* The rule for a metric; a built-in advisory rule when no glob matches. */

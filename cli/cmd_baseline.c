@@ -1,0 +1,109 @@
+#include "cli/cmd.h"
+#include "cli/message.h"
+#include "core/base/scope.h"
+#include "core/gate/baseline.h"
+
+#include <string.h>
+
+static const struct opt options[] = {
+    OPTION_HELP,
+    {.name = "name",
+     .letter = 'n',
+     .kind = OPT_TEXT,
+     .value = "NAME",
+     .key = "baseline",
+     .help = "accept: the baseline, a new one or one that is there"},
+    {.name = "reason",
+     .letter = 'm',
+     .kind = OPT_TEXT,
+     .value = "TEXT",
+     .help = "accept: why this run is accepted; kept beside it"},
+    OPTION_BASELINES,
+    OPTION_PROJECT,
+};
+
+static enum status accept(struct call *c, const char *dir, struct error *err)
+{
+    const char *name = opts_text(&c->opts, "name", NULL), *reason = opts_text(&c->opts, "reason", NULL);
+    size_t i;
+
+    if (c->opts.n_words < 2)
+        return error_set(err, ERR_USAGE,
+                         "accept needs a run file, as in 'tare baseline accept out/v1.h5 --name main "
+                         "--reason \"first accepted run\"'");
+    if (!name || !baseline_name_ok(name))
+        return error_set(err, ERR_USAGE,
+                         "accept needs --name: letters, digits, '.', '_' and '-', not beginning with '.'; not '%s'",
+                         name ? name : "");
+    if (!reason || !reason[0])
+        return error_set(err, ERR_USAGE, "accept needs --reason: whoever reads the baseline later must know why");
+    for (i = 1; i < c->opts.n_words; i++) {
+        TRY(baseline_accept(dir, name, c->opts.words[i], reason, err));
+        message_say("accepted %s into %s/%s", c->opts.words[i], dir, name);
+    }
+    return OK;
+}
+
+static enum status list(struct call *c, const char *dir, struct error *err)
+{
+    AUTO(arena) strings = {0};
+    char **names = NULL;
+    size_t n = 0, i;
+
+    TRY(baseline_list(dir, &strings, &names, &n, err));
+    for (i = 0; i < n; i++) {
+        AUTO(baseline) b = {0};
+
+        TRY(baseline_open(&b, dir, names[i], err));
+        buf_printf(&c->out, "%s\t%zu run%s\n", b.name, b.n_runs, b.n_runs == 1 ? "" : "s");
+    }
+    if (n == 0)
+        message_say("no baseline in '%s' yet: 'tare baseline accept RUN --name NAME --reason TEXT' makes one", dir);
+    return OK;
+}
+
+static enum status show(struct call *c, const char *dir, struct error *err)
+{
+    AUTO(baseline) b = {0};
+    size_t i;
+
+    if (c->opts.n_words != 2)
+        return error_set(err, ERR_USAGE, "show needs one NAME: 'tare baseline list' lists them");
+    TRY(baseline_open(&b, dir, c->opts.words[1], err));
+    buf_printf(&c->out, "%s: %zu run%s in %s\n", b.name, b.n_runs, b.n_runs == 1 ? "" : "s", b.dir);
+    for (i = 0; i < b.n_runs; i++)
+        buf_printf(&c->out, "%s\n  sha256    %s\n  accepted  %s\n  reason    %s\n", b.runs[i].file, b.runs[i].hash.hex,
+                   b.runs[i].when_utc, b.runs[i].reason);
+    return OK;
+}
+
+static enum status run(struct call *c, struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum status (*run)(struct call *c, const char *dir, struct error *err);
+    } actions[] = {{"accept", accept}, {"list", list}, {"show", show}};
+    const char *dir = opts_text(&c->opts, "baselines", "baselines");
+    size_t i;
+
+    for (i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(c->opts.words[0], actions[i].name) == 0)
+            return actions[i].run(c, dir, err);
+    return error_set(err, ERR_USAGE, "baseline knows accept, list and show, not '%s'", c->opts.words[0]);
+}
+
+const struct command cmd_baseline = {
+    .name = "baseline",
+    .operands = "accept RUN... | list | show NAME",
+    .min_words = 1,
+    .max_words = 1000,
+    .brief = "accept runs as the weight that candidates are held against; list and show them",
+    .about =
+        "A baseline is one or several accepted runs under a name; several, so that the noise from run to run is known. "
+        "Accepting copies the run file; nothing accepted is ever overwritten.",
+    .examples = "tare baseline accept out/v1.h5 --name main --reason \"release 2026-11\"\n"
+                "tare baseline list\ntare baseline show main",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,63 @@
+#include "cli/cmd.h"
+#include "cli/present.h"
+#include "cli/reference.h"
+#include "core/base/scope.h"
+#include "core/gate/decide.h"
+#include "core/io/runfile.h"
+
+static const struct opt options[] = {
+    OPTION_HELP,
+    OPTION_POLICY,
+    OPTION_BASELINES,
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_LIST,
+     .value = "FILE",
+     .takes_many = true,
+     .takes = present_takes,
+     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt"},
+    OPTION_JSON,
+    OPTION_SEED,
+    OPTION_MAX_FINDINGS,
+    OPTION_PROJECT,
+};
+
+static enum status run(struct call *c, struct error *err)
+{
+    const char *base_name = c->opts.words[0], *cand_name = c->opts.words[1];
+    struct report_input show = {.base_name = base_name, .cand_name = cand_name};
+    AUTO(reference) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(policy) policy = {0};
+    AUTO(judgement) judgement = {0};
+    uint64_t seed;
+
+    TRY(present_check(&show, &c->opts, err));
+    TRY(opts_u64(&c->opts, "seed", 0, INT64_MAX, 0, &seed, err));
+    TRY(present_policy(&policy, &c->opts, err));
+    TRY(reference_open(&base, base_name, opts_text(&c->opts, "baselines", "baselines"), err));
+    TRY(runfile_read(&cand, cand_name, err));
+    TRY(reference_comparable(&base, &cand, err));
+    TRY(decide(&judgement, base.runs, base.n, &cand, &policy, seed, err));
+    show.base = base.runs;
+    show.n_base = base.n;
+    show.cand = &cand;
+    show.judgement = &judgement;
+    return present(c, &show, err);
+}
+
+const struct command cmd_diff = {
+    .name = "diff",
+    .operands = "BASE CANDIDATE",
+    .min_words = 2,
+    .max_words = 2,
+    .brief = "compare two runs, or a run with a baseline",
+    .about = "Says what moved from BASE to CANDIDATE, where, and by how much. BASE is a run file, the name of a "
+             "baseline, or "
+             "its folder. What differs between the two runs is said before any number.\n"
+             "Exits 0 when the runs could be compared, whatever was found, and 3 when not: 'tare gate' decides.",
+    .examples = "tare diff out/v1.h5 out/v2.h5\ntare diff smoke out/v2.h5 -o out/diff.html out/diff.json",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

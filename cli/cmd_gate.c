@@ -1,0 +1,105 @@
+#include "cli/cmd.h"
+#include "cli/exit.h"
+#include "cli/present.h"
+#include "cli/reference.h"
+#include "core/base/scope.h"
+#include "core/gate/decide.h"
+#include "core/io/runfile.h"
+
+static const struct opt options[] = {
+    OPTION_HELP,
+    {.name = "baseline",
+     .letter = 'b',
+     .kind = OPT_TEXT,
+     .value = "NAME|RUN",
+     .key = "baseline",
+     .help = "what was accepted last (default: the only baseline that there is)"},
+    OPTION_BASELINES,
+    OPTION_POLICY,
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_LIST,
+     .value = "FILE",
+     .takes_many = true,
+     .takes = present_takes,
+     .key = "reports",
+     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt"},
+    OPTION_JSON,
+    {.name = "fail-on",
+     .kind = OPT_TEXT,
+     .value = "LIST",
+     .key = "fail_on",
+     .help = "verdicts that fail, of regressed,inconclusive,changed (default: as the policy says)"},
+    {.name = "exit-zero", .kind = OPT_FLAG, .help = "exit 0 whatever the verdict; still 3 where there is none"},
+    OPTION_SEED,
+    OPTION_MAX_FINDINGS,
+    OPTION_PROJECT,
+};
+
+/* CANDIDATE, or what tare.json says that `tare run` writes. */
+static enum status candidate(struct call *c, const char **ret, struct error *err)
+{
+    *ret = NULL;
+    if (c->opts.n_words)
+        *ret = c->opts.words[0];
+    else
+        TRY(project_text(&c->project, "output", ret, err));
+    return *ret ? OK : error_set(err, ERR_USAGE, "no candidate: name a run file, or give 'output' in %s", PROJECT_FILE);
+}
+
+/* What counts, never what is said: without any verdict there is nothing to overlook. */
+static enum status exit_code(const struct judgement *j, const struct opts *o, int *ret, struct error *err)
+{
+    const char *fail_on = opts_text(o, "fail-on", NULL);
+    int code = j->exit_code;
+
+    if (fail_on)
+        TRY(decide_fail_on(j, fail_on, &code, err));
+    if (opts_flag(o, "exit-zero") && j->verdict != VERDICT_NONE)
+        code = EXIT_PASS;
+    *ret = code;
+    return OK;
+}
+
+static enum status run(struct call *c, struct error *err)
+{
+    struct report_input show = {.is_gate = true};
+    AUTO(reference) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(policy) policy = {0};
+    AUTO(judgement) judgement = {0};
+    uint64_t seed;
+
+    TRY(candidate(c, &show.cand_name, err));
+    TRY(present_check(&show, &c->opts, err));
+    TRY(opts_u64(&c->opts, "seed", 0, INT64_MAX, 0, &seed, err));
+    TRY(present_policy(&policy, &c->opts, err));
+    TRY(reference_open(&base, opts_text(&c->opts, "baseline", NULL), opts_text(&c->opts, "baselines", "baselines"),
+                       err));
+    TRY(runfile_read(&cand, show.cand_name, err));
+    TRY(reference_comparable(&base, &cand, err));
+    TRY(decide(&judgement, base.runs, base.n, &cand, &policy, seed, err));
+    TRY(exit_code(&judgement, &c->opts, &c->exit_code, err));
+    show.base = base.runs;
+    show.n_base = base.n;
+    show.cand = &cand;
+    show.base_name = base.name;
+    show.judgement = &judgement;
+    show.exit_code = c->exit_code;
+    return present(c, &show, err);
+}
+
+const struct command cmd_gate = {
+    .name = "gate",
+    .operands = "[CANDIDATE]",
+    .max_words = 1,
+    .brief = "compare a run with a baseline and decide; the exit code is the verdict",
+    .about = "Compares CANDIDATE (default: 'output' of tare.json) with the last accepted run and decides by the "
+             "policy. Exits "
+             "0 when it passes, 1 when something regressed, 3 when there is no verdict.",
+    .examples = "tare gate out/v2.h5 --baseline smoke -o out/report.html out/report.junit.xml\n"
+                "tare run && tare gate",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,217 @@
+#include "cli/cmd.h"
+#include "cli/inspect.h"
+#include "core/base/file.h"
+#include "core/base/scope.h"
+#include "core/io/recording.h"
+#include "core/io/runfile.h"
+#include "core/metrics/compute.h"
+#include "core/metrics/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt options[] = {
+    OPTION_HELP,
+    {.name = "metric",
+     .letter = 'm',
+     .kind = OPT_TEXT,
+     .value = "NAME",
+     .help = "the values of one metric, a line a cell"},
+    {.name = "csv", .kind = OPT_FLAG, .help = "with --metric: comma-separated, 17 significant digits (the default)"},
+    {.name = "json", .kind = OPT_FLAG, .help = "JSON, as cli/inspect.schema.json describes it"},
+};
+
+/* What a file or folder is, told by what it holds, not by its name. */
+enum kind { KIND_RUN, KIND_DUMP, KIND_RECORDING, KIND_TASKSET, KIND_POLICY, KIND_PROMPT, KIND_BASELINE };
+
+static enum status has_file(const char *dir, const char *name, bool *ret, struct error *err)
+{
+    char *path = NULL;
+
+    TRY(path_join(dir, name, &path, err));
+    *ret = file_exists(path);
+    free(path);
+    return OK;
+}
+
+static enum status kind_of_folder(const char *path, enum kind *ret, struct error *err)
+{
+    static const struct {
+        const char *file;
+        enum kind kind;
+    } marks[] = {{"manifest.json", KIND_RECORDING}, {"taskset.json", KIND_TASKSET}, {"baseline.json", KIND_BASELINE}};
+    size_t i;
+
+    for (i = 0; i < sizeof marks / sizeof *marks; i++) {
+        bool has;
+
+        TRY(has_file(path, marks[i].file, &has, err));
+        if (!has)
+            continue;
+        *ret = marks[i].kind;
+        return OK;
+    }
+    return error_set(
+        err, ERR_FORMAT,
+        "'%s': the folder holds no manifest.json (recording), taskset.json or baseline.json: name one that "
+        "does, or a file",
+        path);
+}
+
+static enum status kind_of_json(const char *path, enum kind *ret, struct error *err)
+{
+    AUTO(json) doc = {0};
+
+    TRY(json_read(&doc, path, (size_t)64 << 20, err));
+    if (json_object_get(doc.root, "tasks"))
+        *ret = KIND_TASKSET;
+    else if (json_object_get(doc.root, "metrics"))
+        *ret = KIND_POLICY;
+    else
+        *ret = KIND_PROMPT;
+    return OK;
+}
+
+static enum status kind_of(const char *path, enum kind *ret, struct error *err)
+{
+    size_t len = strlen(path);
+
+    if (file_is_dir(path))
+        return kind_of_folder(path, ret, err);
+    if (len > 5 && strcmp(path + len - 5, ".json") == 0)
+        return kind_of_json(path, ret, err);
+    *ret = runfile_is(path) ? KIND_RUN : KIND_DUMP;
+    return OK;
+}
+
+/* A run in memory, read, or computed with what can be known without a task set. */
+static enum status load(struct run *run, const char *path, enum kind kind, struct error *err)
+{
+    AUTO(dump) dump = {0};
+    struct dump *list = &dump;
+    const struct backend *backend;
+
+    if (kind == KIND_RUN)
+        return runfile_read(run, path, err);
+    TRY(run_init(run, err));
+    if (kind == KIND_RECORDING) {
+        TRY(recording_read(run, path, err));
+        TRY(compute_axes(run, NULL, NULL, 0, err));
+        return compute_replies(run, NULL, err);
+    }
+    if (kind != KIND_DUMP)
+        return error_set(err, ERR_USAGE, "--metric needs a run, a recording or a dump: '%s' is none of them", path);
+    TRY(dump_open(&dump, path, err));
+    TRY(backend_choose("auto", &backend, err));
+    TRY(compute_axes(run, NULL, &list, 1, err));
+    return compute_attention(run, &list, 1, backend, (size_t)256 << 20, err);
+}
+
+static enum status not_there(const struct run *run, const char *name, const char *path, struct error *err)
+{
+    const char *near = metric_similar(name);
+    AUTO(buf) have = {0};
+    size_t i;
+
+    if (!metric_find(name) && near)
+        return error_set(err, ERR_USAGE, "no metric '%s', did you mean '%s'?", name, near);
+    if (!metric_find(name))
+        return error_set(err, ERR_USAGE, "no metric '%s': 'tare explain' lists them", name);
+    for (i = 0; i < run->n_cubes; i++)
+        buf_printf(&have, "%s%s", i ? ", " : "", run->cubes[i].metric);
+    return error_set(err, ERR_NO_VERDICT, "'%s' was not measured in '%s', which has: %s", name, path,
+                     run->n_cubes ? buf_text(&have) : "nothing");
+}
+
+static enum status put_json(const struct desc *d, struct buf *out, struct error *err)
+{
+    char *text = json_dumps(d->root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+    if (!text)
+        return error_set(err, ERR_MEMORY, "no memory for the JSON text");
+    buf_printf(out, "%s\n", text);
+    free(text);
+    return OK;
+}
+
+static enum status inspect_metric(struct call *c, const char *path, enum kind kind, const char *name, struct error *err)
+{
+    AUTO(run) run = {0};
+    AUTO(desc) desc = {0};
+    const struct cube *cube;
+
+    if (!metric_find(name) && kind != KIND_RUN)
+        return not_there(&run, name, path, err);
+    TRY(load(&run, path, kind, err));
+    cube = run_cube(&run, name);
+    if (!cube)
+        return not_there(&run, name, path, err);
+    if (opts_flag(&c->opts, "json")) {
+        TRY(inspect_cube_json(&desc, &run, cube, path, err));
+        return put_json(&desc, &c->out, err);
+    }
+    inspect_cube_csv(&run, cube, &c->out);
+    return OK;
+}
+
+static enum status describe(struct desc *d, const char *path, enum kind kind, struct error *err)
+{
+    AUTO(run) run = {0};
+
+    switch (kind) {
+    case KIND_RUN:
+        TRY(runfile_read(&run, path, err));
+        return inspect_run(d, &run, path, err);
+    case KIND_RECORDING:
+        TRY(run_init(&run, err));
+        run.provenance.is_complete = true;
+        TRY(recording_read(&run, path, err));
+        return inspect_recording(d, &run, path, err);
+    case KIND_TASKSET:
+        return inspect_taskset(d, path, err);
+    case KIND_POLICY:
+        return inspect_policy(d, path, err);
+    case KIND_PROMPT:
+        return inspect_prompt(d, path, err);
+    case KIND_BASELINE:
+        return inspect_baseline(d, path, err);
+    default:
+        return inspect_dump(d, path, err);
+    }
+}
+
+static enum status run(struct call *c, struct error *err)
+{
+    const char *path = c->opts.words[0], *metric = opts_text(&c->opts, "metric", NULL);
+    AUTO(desc) desc = {0};
+    enum kind kind = KIND_DUMP;
+
+    if (opts_flag(&c->opts, "csv") && opts_flag(&c->opts, "json"))
+        return error_set(err, ERR_USAGE, "--csv and --json cannot both be: leave one out");
+    if (opts_flag(&c->opts, "csv") && !metric)
+        return error_set(err, ERR_USAGE, "--csv needs --metric: CSV holds the values of one metric");
+    TRY(kind_of(path, &kind, err));
+    if (metric)
+        return inspect_metric(c, path, kind, metric, err);
+    TRY(describe(&desc, path, kind, err));
+    if (opts_flag(&c->opts, "json"))
+        return put_json(&desc, &c->out, err);
+    inspect_view(&desc, &c->out);
+    return OK;
+}
+
+const struct command cmd_inspect = {
+    .name = "inspect",
+    .operands = "FILE",
+    .min_words = 1,
+    .max_words = 1,
+    .brief = "what is in a run, dump, recording, task set, policy or baseline",
+    .about = "Describes a file or folder. With --metric, prints that metric's values: of a run as they stand in it, of "
+             "a dump "
+             "or recording computed on the spot.",
+    .examples = "tare inspect out/v2.h5\ntare inspect out/v2.h5 --metric attn.entropy --csv\n"
+                "tare inspect attention.h5 --metric attn.max_weight\ntare inspect tasksets/smoke/recording/v2 --json",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,192 @@
+#include "cli/cmd.h"
+#include "cli/inputs.h"
+#include "cli/message.h"
+#include "cli/place.h"
+#include "cli/replay.h"
+#include "cli/run_summary.h"
+#include "cli/stamp.h"
+#include "core/base/scope.h"
+#include "core/io/runfile.h"
+#include "core/metrics/compute.h"
+
+static const struct opt options[] = {
+    OPTION_HELP,
+    {.name = "taskset",
+     .kind = OPT_TEXT,
+     .value = "DIR",
+     .key = "taskset",
+     .help = "task set: what each reply must fulfil (default: the one inside a replayed run)"},
+    {.name = "prompt",
+     .letter = 'p',
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .key = "prompt",
+     .help = "prompt version that the replies were made with (default: as the recording says)"},
+    {.name = "replay",
+     .letter = 'r',
+     .kind = OPT_TEXT,
+     .value = "RUN|DIR",
+     .key = "replay",
+     .help = "replies of an earlier run, or of a recording's folder"},
+    {.name = "dump",
+     .letter = 'd',
+     .kind = OPT_LIST,
+     .value = "FILE",
+     .takes_many = true,
+     .key = "dumps",
+     .help = "attention dumps (default: those of a replayed run, where they are unchanged)"},
+    {.name = "output", .letter = 'o', .kind = OPT_TEXT, .value = "RUN", .key = "output", .help = "run file to write"},
+    {.name = "context-limit",
+     .kind = OPT_TEXT,
+     .value = "N",
+     .key = "context_limit",
+     .help = "context limit in tokens (default: the server's, else the task set's)"},
+    {.name = "weights-version",
+     .kind = OPT_TEXT,
+     .value = "TEXT",
+     .key = "weights_version",
+     .help = "name of the weights under test, kept in the run"},
+    {.name = "device",
+     .kind = OPT_TEXT,
+     .value = "auto|cpu|cuda",
+     .key = "device",
+     .help = "where attention is computed (default: auto)"},
+    {.name = "isa",
+     .kind = OPT_TEXT,
+     .value = "auto|avx512|avx2|portable",
+     .key = "isa",
+     .help = "instructions of the CPU (default: auto)"},
+    {.name = "threads",
+     .kind = OPT_TEXT,
+     .value = "N",
+     .key = "threads",
+     .help = "threads on the CPU (default: one for each core)"},
+    {.name = "memory",
+     .kind = OPT_TEXT,
+     .value = "SIZE",
+     .key = "memory",
+     .help = "memory for a tile of attention (default: 256M)"},
+    OPTION_SEED,
+    {.name = "reproducible",
+     .kind = OPT_FLAG,
+     .key = "reproducible",
+     .help = "leave time and host out: equal inputs give equal bytes"},
+    {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .help = "say nothing but warnings and errors"},
+    OPTION_PROJECT,
+};
+
+/* The options as values. */
+struct settings {
+    const char *taskset, *prompt, *replay, *output, *weights_version;
+    const char *const *dumps;
+    size_t n_dumps;
+    const struct backend *backend;
+    uint64_t memory, seed, context_limit;
+};
+
+static enum status read_settings(struct settings *s, const struct opts *o, struct error *err)
+{
+    uint64_t threads;
+
+    s->taskset = opts_text(o, "taskset", NULL);
+    s->prompt = opts_text(o, "prompt", NULL);
+    s->replay = opts_text(o, "replay", NULL);
+    s->output = opts_text(o, "output", NULL);
+    s->weights_version = opts_text(o, "weights-version", NULL);
+    s->dumps = opts_list(o, "dump", &s->n_dumps);
+    if (!s->replay && s->n_dumps == 0)
+        return error_set(err, ERR_USAGE,
+                         "nothing to run on: name replies, attention, or both, as in 'tare run --taskset "
+                         "tasksets/smoke --replay tasksets/smoke/recording/v1 --dump a.h5 -o run.h5'");
+    if (!s->output)
+        return error_set(err, ERR_USAGE, "no place for the run file: name one with -o, as in 'tare run … -o run.h5'");
+    TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
+    TRY(opts_u64(o, "context-limit", 1, INT64_MAX, 0, &s->context_limit, err));
+    TRY(opts_u64(o, "threads", 0, 4096, 0, &threads, err));
+    TRY(opts_bytes(o, "memory", (uint64_t)256 << 20, &s->memory, err));
+    TRY(backend_choose(opts_text(o, "device", "auto"), &s->backend, err));
+    TRY(backend_set_isa(opts_text(o, "isa", "auto"), err));
+    backend_set_threads((int)threads);
+    message_quiet(opts_flag(o, "quiet"));
+    return OK;
+}
+
+/* The run file may stand on none of its inputs: what it is made from would be lost. */
+static enum status check_output(const struct settings *s, const struct replay *replay, struct error *err)
+{
+    size_t i;
+
+    TRY(place_check(s->output, s->replay, err));
+    TRY(place_check(s->output, s->prompt, err));
+    TRY(place_check(s->output, s->taskset, err));
+    for (i = 0; i < s->n_dumps; i++)
+        TRY(place_check(s->output, s->dumps[i], err));
+    for (i = 0; i < replay->n_dumps; i++)
+        TRY(place_check(s->output, replay->dumps[i].path, err));
+    return OK;
+}
+
+static enum status apply_settings(struct run *run, const struct settings *s, struct error *err)
+{
+    struct provenance *p = &run->provenance;
+
+    if (s->weights_version)
+        TRY(arena_strdup(&run->arena, s->weights_version, &p->weights_version, err));
+    if (!s->context_limit)
+        return OK;
+    p->context_limit = (int64_t)s->context_limit;
+    return arena_strdup(&run->arena, "option", &p->context_limit_from, err);
+}
+
+static enum status run(struct call *c, struct error *err)
+{
+    struct settings s = {0};
+    AUTO(run) run = {0};
+    AUTO(replay) replay = {0};
+    AUTO(inputs) in = {0};
+
+    TRY(read_settings(&s, &c->opts, err));
+    TRY(run_init(&run, err));
+    TRY(replay_open(&replay, &run, s.replay, err));
+    TRY(check_output(&s, &replay, err));
+    TRY(apply_settings(&run, &s, err));
+    TRY(inputs_taskset(&in, &run, s.taskset, err));
+    TRY(inputs_prompt(&run, s.prompt, err));
+    TRY(inputs_dumps(&in, &run, &replay, s.dumps, s.n_dumps, err));
+    if (in.copies_attention)
+        TRY(replay_axes(&replay, &run, err));
+    TRY(compute_axes(&run, in.tasks, in.dump_list, in.n_dumps, err));
+    TRY(compute_replies(&run, in.tasks, err));
+    message_progress("attention of %zu dumps …", in.n_dumps);
+    TRY(compute_attention(&run, in.dump_list, in.n_dumps, s.backend, (size_t)s.memory, err));
+    message_progress_end();
+    if (in.copies_attention)
+        TRY(replay_copy_attention(&replay, &run, err));
+    if (run.n_cubes == 0)
+        return error_set(err, ERR_NO_VERDICT, "nothing was measured: there is no reply and no attention in the inputs");
+    TRY(stamp_dumps(&run, &in, &replay, err));
+    TRY(stamp_complete(&run, in.tasks, err));
+    TRY(stamp_tool(&run, s.seed, opts_flag(&c->opts, "reproducible"), err));
+    TRY(place_make(s.output, err));
+    TRY(runfile_write(&run, s.output, err));
+    run_summary_say(&run, s.output);
+    return OK;
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .operands = "-o RUN",
+    .brief = "compute the metrics of recorded replies and attention dumps into a run file",
+    .about =
+        "Reads replies (--replay) and attention (--dump), either or both, computes every metric that they allow, and "
+        "writes one run file with observations, results and where all of it comes from.\n"
+        "A run file can be replayed: its replies are computed again from their bytes and arrival times, its attention "
+        "from the dumps where they are found unchanged, and copied otherwise.",
+    .examples = "tare run --taskset tasksets/smoke --replay tasksets/smoke/recording/v2 \\\n"
+                "         --dump tasksets/smoke/recording/v2/attention.h5 -o out/v2.h5\n"
+                "tare run --dump layers-0-8.h5 layers-9-17.h5 -o attention.h5\n"
+                "tare run --replay out/v2.h5 -o again.h5",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,153 @@
+#include "cli/inputs.h"
+
+#include "cli/message.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/scope.h"
+#include "core/io/taskset_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void inputs_done(struct inputs *in)
+{
+    size_t i;
+
+    taskset_done(&in->taskset);
+    for (i = 0; i < in->n_dumps; i++)
+        dump_done(&in->dumps[i]);
+    free(in->dumps);
+    free(in->dump_list);
+    memset(in, 0, sizeof *in);
+}
+
+static enum status open_taskset(struct inputs *in, const struct run *run, const char *path, struct error *err)
+{
+    if (path)
+        TRY(taskset_read(&in->taskset, path, err));
+    else if (run->taskset_json)
+        TRY(taskset_parse(&in->taskset, "taskset.json of the run", run->taskset_json, strlen(run->taskset_json), err));
+    else
+        return OK;
+    in->tasks = &in->taskset;
+    return OK;
+}
+
+enum status inputs_taskset(struct inputs *in, struct run *run, const char *path, struct error *err)
+{
+    struct provenance *p = &run->provenance;
+    const struct taskset *t;
+
+    TRY(open_taskset(in, run, path, err));
+    t = in->tasks;
+    if (!t)
+        return OK;
+    if (p->taskset_hash.hex[0] && strcmp(p->taskset_hash.hex, t->hash.hex) != 0)
+        return error_set(err, ERR_FORMAT,
+                         "the replies were recorded with another version of the task set: theirs has the hash %.12s, "
+                         "'%s' %s has %.12s; name that version, or record again",
+                         p->taskset_hash.hex, t->name, t->version, t->hash.hex);
+    p->taskset_hash = t->hash;
+    TRY(arena_strdup(&run->arena, t->name, &p->taskset_name, err));
+    TRY(arena_strdup(&run->arena, t->version, &p->taskset_version, err));
+    return arena_strndup(&run->arena, t->json, t->json_len, &run->taskset_json, err);
+}
+
+enum status inputs_prompt(struct run *run, const char *path, struct error *err)
+{
+    struct provenance *p = &run->provenance;
+    AUTO(prompt) prompt = {0};
+
+    if (!path)
+        return OK;
+    TRY(prompt_read(&prompt, path, err));
+    if (p->prompt_hash.hex[0] && strcmp(p->prompt_hash.hex, prompt.hash.hex) != 0)
+        return error_set(err, ERR_FORMAT,
+                         "the replies were recorded with another prompt: theirs, '%s', has the hash %.12s, '%s' has "
+                         "%.12s; name that one, or leave --prompt out",
+                         p->prompt_version, p->prompt_hash.hex, path, prompt.hash.hex);
+    p->prompt_hash = prompt.hash;
+    TRY(arena_strdup(&run->arena, prompt.version, &p->prompt_version, err));
+    return arena_strdup(&run->arena, prompt.json, &run->prompt_json, err);
+}
+
+static enum status open_dump(struct inputs *in, size_t i, const char *path, struct error *err)
+{
+    TRY(dump_open(&in->dumps[i], path, err));
+    in->dump_list[i] = &in->dumps[i];
+    in->n_dumps = i + 1;
+    return OK;
+}
+
+static enum status open_dumps(struct inputs *in, const char *const *paths, size_t n, struct error *err)
+{
+    size_t i;
+
+    TRY(mem_new(n, sizeof *in->dumps, &in->dumps, err));
+    TRY(mem_new(n, sizeof *in->dump_list, &in->dump_list, err));
+    for (i = 0; i < n; i++)
+        TRY(open_dump(in, i, paths[i], err));
+    return OK;
+}
+
+/* Dumps of the replayed run that are not among those given: said, since the new run is then not of the same attention.
+ */
+static void warn_left_out(const struct inputs *in, const struct replay *replay)
+{
+    size_t i, j;
+
+    for (i = 0; i < replay->n_dumps; i++) {
+        for (j = 0; j < in->n_dumps; j++)
+            if (strcmp(replay->dumps[i].hash.hex, in->dumps[j].source.hash.hex) == 0)
+                break;
+        if (j == in->n_dumps)
+            message_warn("attention is that of the dumps given: '%s' of the replayed run is not among them",
+                         replay->dumps[i].path);
+    }
+}
+
+/* Why a dump cannot be read again, or NULL when it is there as recorded. */
+static const char *what_happened(const struct dump_source *dump)
+{
+    struct error ignored = {0};
+    struct sha256 hash;
+
+    if (!file_exists(dump->path))
+        return "is not there";
+    if (sha256_file(&hash, dump->path, &ignored) != OK)
+        return "cannot be read";
+    return strcmp(hash.hex, dump->hash.hex) == 0 ? NULL : "has changed since";
+}
+
+static enum status reopen(struct inputs *in, struct run *run, const struct replay *replay, struct error *err)
+{
+    const char **paths = NULL;
+    enum status st;
+    size_t i;
+
+    for (i = 0; i < replay->n_dumps; i++) {
+        const char *why = what_happened(&replay->dumps[i]);
+
+        if (!why)
+            continue;
+        in->copies_attention = true;
+        return run_note(run, err, "attention-copied", "dump '%s' %s: attention is copied from the replayed run",
+                        replay->dumps[i].path, why);
+    }
+    TRY(mem_new(replay->n_dumps, sizeof *paths, &paths, err));
+    for (i = 0; i < replay->n_dumps; i++)
+        paths[i] = replay->dumps[i].path;
+    st = open_dumps(in, paths, replay->n_dumps, err);
+    free(paths);
+    return st;
+}
+
+enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay, const char *const *paths,
+                         size_t n, struct error *err)
+{
+    if (n == 0)
+        return reopen(in, run, replay, err);
+    TRY(open_dumps(in, paths, n, err));
+    warn_left_out(in, replay);
+    return OK;
+}

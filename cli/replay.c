@@ -1,0 +1,142 @@
+#include "cli/replay.h"
+
+#include "core/base/file.h"
+#include "core/base/scope.h"
+#include "core/io/recording.h"
+#include "core/io/runfile.h"
+#include "core/metrics/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void replay_done(struct replay *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->n_cubes; i++)
+        cube_done(&r->cubes[i]);
+    free(r->cubes);
+    free(r->notes);
+    axes_done(&r->axes);
+    memset(r, 0, sizeof *r);
+}
+
+/* Moves the results out of the run; the observations and the provenance stay. */
+static void set_aside(struct replay *r, struct run *run)
+{
+    r->is_run = true;
+    r->axes = run->axes;
+    r->cubes = run->cubes;
+    r->n_cubes = run->n_cubes;
+    r->notes = run->notes;
+    r->n_notes = run->n_notes;
+    r->dumps = run->provenance.dumps;
+    r->n_dumps = run->provenance.n_dumps;
+    memset(&run->axes, 0, sizeof run->axes);
+    run->cubes = NULL;
+    run->notes = NULL;
+    run->n_cubes = run->cap_cubes = run->n_notes = run->cap_notes = 0;
+    run->provenance.dumps = NULL;
+    run->provenance.n_dumps = 0;
+}
+
+static enum status open_run(struct replay *r, struct run *run, const char *path, struct error *err)
+{
+    run_done(run);
+    TRY(runfile_read(run, path, err));
+    set_aside(r, run);
+    return OK;
+}
+
+enum status replay_open(struct replay *r, struct run *run, const char *path, struct error *err)
+{
+    memset(r, 0, sizeof *r);
+    run->provenance.is_complete = true;
+    if (!path)
+        return arena_strdup(&run->arena, "dump", &run->provenance.source, err);
+    if (file_is_dir(path))
+        return recording_read(run, path, err);
+    if (file_exists(path) && !runfile_is(path))
+        return error_set(
+            err, ERR_FORMAT,
+            "'%s': is neither a run file nor the folder of a recording: --replay takes one of these; a dump "
+            "of attention goes to --dump",
+            path);
+    return open_run(r, run, path, err);
+}
+
+enum status replay_axes(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t axis, i;
+
+    for (i = 0; i < r->axes.n[AXIS_TASK]; i++)
+        TRY(axes_add_task(&run->axes, r->axes.task[i], &run->arena, err));
+    for (axis = AXIS_TURN; axis < N_AXES; axis++)
+        for (i = 0; i < r->axes.n[axis]; i++)
+            TRY(axes_add(&run->axes, (enum axis)axis, r->axes.number[axis][i], err));
+    return OK;
+}
+
+static size_t new_index(const struct replay *r, const struct run *run, size_t axis, size_t i)
+{
+    if (axis == AXIS_TASK)
+        return axes_find_task(&run->axes, r->axes.task[i]);
+    return axes_find(&run->axes, (enum axis)axis, r->axes.number[axis][i]);
+}
+
+/* The next cell in row-major order; false after the last. */
+static bool next_cell(const struct cube *c, size_t at[N_AXES])
+{
+    size_t axis = N_AXES;
+
+    while (axis-- > 0) {
+        if (++at[axis] < c->dim[axis])
+            return true;
+        at[axis] = 0;
+    }
+    return false;
+}
+
+/* Copies every value to the cell of the same labels. */
+static void relay(const struct replay *r, const struct run *run, const struct cube *from, struct cube *to)
+{
+    size_t at[N_AXES] = {0};
+
+    if (cube_len(from) == 0)
+        return;
+    do {
+        size_t there[N_AXES] = {0}, axis;
+
+        for (axis = 0; axis < N_AXES; axis++)
+            if (from->axes & AXIS_BIT(axis))
+                there[axis] = new_index(r, run, axis, at[axis]);
+        to->values[cube_index(to, there)] = from->values[cube_index(from, at)];
+    } while (next_cell(from, at));
+}
+
+static bool is_attention(const struct cube *c)
+{
+    const struct metric *m = metric_find(c->metric);
+
+    return m ? m->of_reply == NULL : strncmp(c->metric, "attn.", 5) == 0;
+}
+
+enum status replay_copy_attention(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < r->n_cubes; i++) {
+        const struct cube *from = &r->cubes[i];
+        AUTO(cube) to = {0};
+
+        if (!is_attention(from))
+            continue;
+        TRY(cube_init(&to, from->metric, from->version, from->axes, &run->axes, err));
+        TRY(cube_describe(&to, from->unit, from->help, from->better, from->noise, err));
+        relay(r, run, from, &to);
+        TRY(run_add_cube(run, &to, err));
+    }
+    for (i = 0; i < r->n_notes; i++)
+        TRY(run_note(run, err, r->notes[i].code, "%s", r->notes[i].text));
+    return OK;
+}
