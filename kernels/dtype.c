@@ -1,5 +1,7 @@
 #include "kernels/dtype.h"
 
+#include <string.h>
+
 static const struct {
     const char *name;
     size_t bytes;
@@ -18,4 +20,54 @@ size_t dtype_bytes(enum dtype type)
 const char *dtype_name(enum dtype type)
 {
     return table[type].name;
+}
+
+float float_from_bf16(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Exact. A subnormal half is its mantissa in units of 2^-24. */
+float float_from_f16(uint16_t x)
+{
+    uint32_t exponent = x >> 10 & 31;
+    uint32_t mantissa = x & 1023;
+    uint32_t bits = exponent == 31 ? 0x7f800000U | mantissa << 13 : (exponent + 112) << 23 | mantissa << 13;
+    float value;
+
+    if (exponent == 0) {
+        value = (float)mantissa * 0x1p-24F;
+        memcpy(&bits, &value, sizeof bits);
+    }
+    bits |= (uint32_t)(x >> 15) << 31;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double dtype_load(const void *elements, enum dtype type, size_t i)
+{
+    const char *p = (const char *)elements + i * dtype_bytes(type);
+    uint16_t half;
+    float single;
+    double value;
+
+    switch (type) {
+    case DTYPE_F64:
+        memcpy(&value, p, sizeof value);
+        return value;
+    case DTYPE_F32:
+        memcpy(&single, p, sizeof single);
+        return (double)single;
+    case DTYPE_F16:
+        memcpy(&half, p, sizeof half);
+        return (double)float_from_f16(half);
+    case DTYPE_BF16:
+    default:
+        memcpy(&half, p, sizeof half);
+        return (double)float_from_bf16(half);
+    }
 }

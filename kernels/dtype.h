@@ -3,6 +3,7 @@
 #define KERNELS_DTYPE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,13 @@ enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, N_DTYPES };
 
 size_t dtype_bytes(enum dtype type);
 const char *dtype_name(enum dtype type); /* "float32", "float16", "bfloat16", "float64" */
+
+/* Exact conversions; NaN stays NaN, its payload is kept. */
+float float_from_f16(uint16_t bits);
+float float_from_bf16(uint16_t bits);
+
+/* Element i of an array of `type`, in any alignment; exact. */
+double dtype_load(const void *elements, enum dtype type, size_t i);
 
 #ifdef __cplusplus
 }

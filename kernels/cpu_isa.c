@@ -1,0 +1,93 @@
+#include "kernels/cpu_isa.h"
+
+#include "core/base/similar.h"
+
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum { ISA_AUTO = -1 };
+
+static const char *const names[N_ISAS] = {
+    [ISA_PORTABLE] = "portable",
+    [ISA_AVX2] = "avx2",
+    [ISA_AVX512] = "avx512",
+};
+
+/* What the user chose, once, at start. */
+static int chosen_isa = ISA_AUTO;
+static int chosen_threads;
+
+const char *isa_name(enum isa isa)
+{
+    return names[isa];
+}
+
+bool isa_has(enum isa isa)
+{
+#ifdef __x86_64__
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+
+    if (isa == ISA_AVX2)
+        return has_avx2;
+    if (isa == ISA_AVX512)
+        return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
+    return isa == ISA_PORTABLE;
+}
+
+enum isa isa_current(void)
+{
+    if (chosen_isa != ISA_AUTO)
+        return (enum isa)chosen_isa;
+    if (isa_has(ISA_AVX512))
+        return ISA_AVX512;
+    return isa_has(ISA_AVX2) ? ISA_AVX2 : ISA_PORTABLE;
+}
+
+static enum status refuse(const char *name, struct error *err)
+{
+    static const char *const words[] = {"auto", "avx512", "avx2", "portable"};
+    const char *near = similar_find(name, words, sizeof words / sizeof *words);
+
+    return error_set(err, ERR_USAGE, "unknown instruction set '%.60s'%s%s%s: use auto, avx512, avx2 or portable", name,
+                     near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+}
+
+enum status isa_set(const char *name, struct error *err)
+{
+    int isa;
+
+    if (strcmp(name, "auto") == 0) {
+        chosen_isa = ISA_AUTO;
+        return OK;
+    }
+    for (isa = 0; isa < N_ISAS; isa++)
+        if (strcmp(name, names[isa]) == 0)
+            break;
+    if (isa == N_ISAS)
+        return refuse(name, err);
+    if (!isa_has((enum isa)isa))
+        return error_set(err, ERR_USAGE, "this CPU does not have '%s': use auto, which takes %s here", name,
+                         names[isa_has(ISA_AVX512) ? ISA_AVX512
+                               : isa_has(ISA_AVX2) ? ISA_AVX2
+                                                   : ISA_PORTABLE]);
+    chosen_isa = isa;
+    return OK;
+}
+
+int cpu_threads(void)
+{
+#ifdef _OPENMP
+    return chosen_threads > 0 ? chosen_threads : omp_get_num_procs();
+#else
+    return 1;
+#endif
+}
+
+void cpu_set_threads(int n)
+{
+    chosen_threads = n > 0 ? n : 0;
+}

@@ -1,0 +1,220 @@
+/* lanes_avx2.h - the virtual lanes of lanes.h in two 256-bit registers each; needs AVX2, FMA and F16C. */
+#ifndef KERNELS_LANES_AVX2_H
+#define KERNELS_LANES_AVX2_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LANES_NAME(name) name##_avx2
+#define LANES_MICRO_ROWS 6
+#define LANES_MICRO_VECS 1
+
+struct v16f {
+    __m256 lo, hi;
+};
+struct v16i {
+    __m256i lo, hi;
+};
+struct v8d {
+    __m256d lo, hi;
+};
+
+static inline struct v16f v16f_set(float x)
+{
+    return (struct v16f){_mm256_set1_ps(x), _mm256_set1_ps(x)};
+}
+
+static inline struct v16f v16f_load(const float *p)
+{
+    return (struct v16f){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
+
+static inline void v16f_store(float *p, struct v16f a)
+{
+    _mm256_storeu_ps(p, a.lo);
+    _mm256_storeu_ps(p + 8, a.hi);
+}
+
+static inline struct v16f v16f_load_f32(const void *p)
+{
+    return (struct v16f){_mm256_loadu_ps(p), _mm256_loadu_ps((const float *)p + 8)};
+}
+
+static inline struct v16f v16f_load_f16(const void *p)
+{
+    const __m128i *half = p;
+
+    return (struct v16f){_mm256_cvtph_ps(_mm_loadu_si128(half)), _mm256_cvtph_ps(_mm_loadu_si128(half + 1))};
+}
+
+static inline __m256 bf16_to_ps(__m128i half)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+}
+
+static inline struct v16f v16f_load_bf16(const void *p)
+{
+    const __m128i *half = p;
+
+    return (struct v16f){bf16_to_ps(_mm_loadu_si128(half)), bf16_to_ps(_mm_loadu_si128(half + 1))};
+}
+
+static inline __m256 f64_to_ps(const double *p)
+{
+    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(p)));
+}
+
+static inline struct v16f v16f_load_f64(const void *p)
+{
+    return (struct v16f){f64_to_ps(p), f64_to_ps((const double *)p + 8)};
+}
+
+static inline struct v16f v16f_add(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
+}
+
+static inline struct v16f v16f_sub(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)};
+}
+
+static inline struct v16f v16f_mul(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)};
+}
+
+static inline struct v16f v16f_div(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)};
+}
+
+static inline struct v16f v16f_fma(struct v16f a, struct v16f b, struct v16f c)
+{
+    return (struct v16f){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+
+static inline struct v16f v16f_max(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)};
+}
+
+static inline struct v16f v16f_min(struct v16f a, struct v16f b)
+{
+    return (struct v16f){_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)};
+}
+
+/* x > limit ? a : 0 */
+static inline struct v16f v16f_where_gt(struct v16f x, struct v16f limit, struct v16f a)
+{
+    return (struct v16f){_mm256_and_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_GT_OQ), a.lo),
+                         _mm256_and_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GT_OQ), a.hi)};
+}
+
+static inline struct v16i v16f_bits(struct v16f a)
+{
+    return (struct v16i){_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)};
+}
+
+static inline struct v16f v16i_as_float(struct v16i a)
+{
+    return (struct v16f){_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)};
+}
+
+static inline struct v16f v16i_to_float(struct v16i a)
+{
+    return (struct v16f){_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)};
+}
+
+static inline struct v16i v16i_set(int32_t x)
+{
+    return (struct v16i){_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
+
+static inline struct v16i v16i_add(struct v16i a, struct v16i b)
+{
+    return (struct v16i){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+
+static inline struct v16i v16i_sub(struct v16i a, struct v16i b)
+{
+    return (struct v16i){_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)};
+}
+
+static inline struct v16i v16i_and(struct v16i a, struct v16i b)
+{
+    return (struct v16i){_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
+}
+
+static inline struct v16i v16i_max_unsigned(struct v16i a, struct v16i b)
+{
+    return (struct v16i){_mm256_max_epu32(a.lo, b.lo), _mm256_max_epu32(a.hi, b.hi)};
+}
+
+static inline struct v16i v16i_shr23_signed(struct v16i a)
+{
+    return (struct v16i){_mm256_srai_epi32(a.lo, 23), _mm256_srai_epi32(a.hi, 23)};
+}
+
+static inline struct v16i v16i_shr20(struct v16i a)
+{
+    return (struct v16i){_mm256_srli_epi32(a.lo, 20), _mm256_srli_epi32(a.hi, 20)};
+}
+
+static inline struct v16i v16i_shl23(struct v16i a)
+{
+    return (struct v16i){_mm256_slli_epi32(a.lo, 23), _mm256_slli_epi32(a.hi, 23)};
+}
+
+static inline uint32_t v16i_reduce_max_unsigned(struct v16i a)
+{
+    __m256i x = _mm256_max_epu32(a.lo, a.hi);
+    __m128i y = _mm_max_epu32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+
+    y = _mm_max_epu32(y, _mm_shuffle_epi32(y, 0x4e));
+    y = _mm_max_epu32(y, _mm_shuffle_epi32(y, 0xb1));
+    return (uint32_t)_mm_cvtsi128_si32(y);
+}
+
+static inline float v16f_reduce_max(struct v16f a)
+{
+    __m256 x = _mm256_max_ps(a.lo, a.hi);
+    __m128 y = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+
+    y = _mm_max_ps(y, _mm_shuffle_ps(y, y, 0x4e));
+    y = _mm_max_ps(y, _mm_shuffle_ps(y, y, 0xb1));
+    return _mm_cvtss_f32(y);
+}
+
+/* table[index mod 8]. */
+static inline struct v16f v16f_lookup8(const float *table, struct v16i index)
+{
+    __m256 t = _mm256_loadu_ps(table);
+
+    return (struct v16f){_mm256_permutevar8x32_ps(t, index.lo), _mm256_permutevar8x32_ps(t, index.hi)};
+}
+
+static inline struct v8d v8d_zero(void)
+{
+    return (struct v8d){_mm256_setzero_pd(), _mm256_setzero_pd()};
+}
+
+/* acc + (lanes 0-7 of x + lanes 8-15 of x), in double. */
+static inline struct v8d v8d_add_halves(struct v8d acc, struct v16f x)
+{
+    __m256d a =
+        _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(x.lo)), _mm256_cvtps_pd(_mm256_castps256_ps128(x.hi)));
+    __m256d b =
+        _mm256_add_pd(_mm256_cvtps_pd(_mm256_extractf128_ps(x.lo, 1)), _mm256_cvtps_pd(_mm256_extractf128_ps(x.hi, 1)));
+
+    return (struct v8d){_mm256_add_pd(acc.lo, a), _mm256_add_pd(acc.hi, b)};
+}
+
+static inline void v8d_store(double *p, struct v8d a)
+{
+    _mm256_storeu_pd(p, a.lo);
+    _mm256_storeu_pd(p + 4, a.hi);
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* lanes_portable.h - the virtual lanes of lanes.h in plain C: the same operations in the same order as the vector
+ * files, so that results have the same bits. fmaf() is one rounding on every machine; where the machine has no fused
+ * multiply-add it is a call, and slow. */
+#ifndef KERNELS_LANES_PORTABLE_H
+#define KERNELS_LANES_PORTABLE_H
+
+#include "kernels/dtype.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANES_NAME(name) name##_portable
+#define LANES_MICRO_ROWS 4
+#define LANES_MICRO_VECS 1
+
+struct v16f {
+    float v[16];
+};
+struct v16i {
+    uint32_t v[16];
+};
+struct v8d {
+    double v[8];
+};
+
+static inline struct v16f v16f_set(float x)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = x;
+    return r;
+}
+
+static inline struct v16f v16f_load(const float *p)
+{
+    struct v16f r;
+
+    memcpy(r.v, p, sizeof r.v);
+    return r;
+}
+
+static inline void v16f_store(float *p, struct v16f a)
+{
+    memcpy(p, a.v, sizeof a.v);
+}
+
+static inline struct v16f v16f_load_f32(const void *p)
+{
+    struct v16f r;
+
+    memcpy(r.v, p, sizeof r.v);
+    return r;
+}
+
+static inline struct v16f v16f_load_f16(const void *p)
+{
+    uint16_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = float_from_f16(x[i]);
+    return r;
+}
+
+static inline struct v16f v16f_load_bf16(const void *p)
+{
+    uint16_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = float_from_bf16(x[i]);
+    return r;
+}
+
+static inline struct v16f v16f_load_f64(const void *p)
+{
+    double x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)x[i];
+    return r;
+}
+
+static inline struct v16f v16f_add(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] + b.v[i];
+    return r;
+}
+
+static inline struct v16f v16f_sub(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] - b.v[i];
+    return r;
+}
+
+static inline struct v16f v16f_mul(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] * b.v[i];
+    return r;
+}
+
+static inline struct v16f v16f_div(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] / b.v[i];
+    return r;
+}
+
+static inline struct v16f v16f_fma(struct v16f a, struct v16f b, struct v16f c)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = fmaf(a.v[i], b.v[i], c.v[i]);
+    return r;
+}
+
+static inline struct v16f v16f_max(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+    return r;
+}
+
+static inline struct v16f v16f_min(struct v16f a, struct v16f b)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
+    return r;
+}
+
+/* x > limit ? a : 0 */
+static inline struct v16f v16f_where_gt(struct v16f x, struct v16f limit, struct v16f a)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = x.v[i] > limit.v[i] ? a.v[i] : 0.0F;
+    return r;
+}
+
+static inline struct v16i v16f_bits(struct v16f a)
+{
+    struct v16i r;
+
+    memcpy(r.v, a.v, sizeof r.v);
+    return r;
+}
+
+static inline struct v16f v16i_as_float(struct v16i a)
+{
+    struct v16f r;
+
+    memcpy(r.v, a.v, sizeof r.v);
+    return r;
+}
+
+static inline struct v16i v16i_set(int32_t x)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (uint32_t)x;
+    return r;
+}
+
+static inline struct v16f v16i_to_float(struct v16i a)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)(int32_t)a.v[i];
+    return r;
+}
+
+static inline struct v16i v16i_add(struct v16i a, struct v16i b)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] + b.v[i];
+    return r;
+}
+
+static inline struct v16i v16i_sub(struct v16i a, struct v16i b)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] - b.v[i];
+    return r;
+}
+
+static inline struct v16i v16i_and(struct v16i a, struct v16i b)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] & b.v[i];
+    return r;
+}
+
+static inline struct v16i v16i_max_unsigned(struct v16i a, struct v16i b)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+    return r;
+}
+
+static inline struct v16i v16i_shr23_signed(struct v16i a)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (uint32_t)((int32_t)a.v[i] >> 23);
+    return r;
+}
+
+static inline struct v16i v16i_shr20(struct v16i a)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] >> 20;
+    return r;
+}
+
+static inline struct v16i v16i_shl23(struct v16i a)
+{
+    struct v16i r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = a.v[i] << 23;
+    return r;
+}
+
+static inline uint32_t v16i_reduce_max_unsigned(struct v16i a)
+{
+    uint32_t max = a.v[0];
+
+    for (int i = 1; i < 16; i++)
+        max = a.v[i] > max ? a.v[i] : max;
+    return max;
+}
+
+static inline float v16f_reduce_max(struct v16f a)
+{
+    float max = a.v[0];
+
+    for (int i = 1; i < 16; i++)
+        max = a.v[i] > max ? a.v[i] : max;
+    return max;
+}
+
+/* table[index mod 8]. */
+static inline struct v16f v16f_lookup8(const float *table, struct v16i index)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = table[index.v[i] & 7];
+    return r;
+}
+
+static inline struct v8d v8d_zero(void)
+{
+    return (struct v8d){{0}};
+}
+
+/* acc + (lanes 0-7 of x + lanes 8-15 of x), in double. */
+static inline struct v8d v8d_add_halves(struct v8d acc, struct v16f x)
+{
+    for (int i = 0; i < 8; i++)
+        acc.v[i] += (double)x.v[i] + (double)x.v[i + 8];
+    return acc;
+}
+
+static inline void v8d_store(double *p, struct v8d a)
+{
+    memcpy(p, a.v, sizeof a.v);
+}
+
+#endif

@@ -1,0 +1,3 @@
+/* Compiled for AVX-512 F, BW, DQ and VL; called only where the CPU has them. */
+#define LANES_AVX512
+#include "kernels/qk_entropy_body.h"

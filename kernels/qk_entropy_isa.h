@@ -1,0 +1,32 @@
+/* qk_entropy_isa.h - the inner loops of qk_entropy_cpu(), once for each instruction set. */
+#ifndef KERNELS_QK_ENTROPY_ISA_H
+#define KERNELS_QK_ENTROPY_ISA_H
+
+#include <stddef.h>
+
+/* Keys of one tile; rows of scores have room for QK_PAD more. */
+enum { QK_TILE_KEYS = 256, QK_PAD = 16 };
+
+/* One row so far: m = max y, l = sum 2^(y-m), t = sum 2^(y-m) (y-m); {-INFINITY, 0, 0} before the first key. */
+struct qk_state {
+    double m, l, t;
+};
+
+struct qk_isa {
+    size_t micro_rows; /* queries of one packed group */
+    size_t panel_keys; /* keys of one packed panel    */
+
+    /* y[i * stride + j] = q_i . k_j for one group and one panel.
+     * q: dim x micro_rows, k: dim x panel_keys, row-major. */
+    void (*scores)(const float *q, const float *k, size_t dim, float *y, size_t stride);
+
+    /* y[j] = limit * tanh(y[j]) for j < n; writes up to QK_PAD elements more. */
+    void (*softcap)(float *y, size_t n, float limit);
+
+    /* Adds the n <= QK_TILE_KEYS scores y, in base 2, to the row; overwrites up to QK_PAD elements after them. */
+    void (*absorb)(float *y, size_t n, struct qk_state *state);
+};
+
+extern const struct qk_isa qk_entropy_avx512, qk_entropy_avx2, qk_entropy_portable;
+
+#endif

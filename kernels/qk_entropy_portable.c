@@ -1,0 +1,2 @@
+/* Compiled for any machine. */
+#include "kernels/qk_entropy_body.h"

@@ -1,0 +1,2 @@
+/* Compiled for any machine. */
+#include "kernels/row_entropy_body.h"

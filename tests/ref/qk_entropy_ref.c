@@ -1,0 +1,61 @@
+#include "tests/ref/ref.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double dot(const struct qk_entropy_args *args, size_t q_row, size_t k_row)
+{
+    long double sum = 0;
+
+    for (size_t d = 0; d < args->dim; d++)
+        sum += (long double)dtype_load(args->q, args->dtype, q_row * args->dim + d) *
+               dtype_load(args->k, args->dtype, k_row * args->dim + d);
+    return (double)(sum * args->scale);
+}
+
+/* Softmax of all scores of the row, then the definition of entropy. */
+static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row, size_t first_key, struct row_span span)
+{
+    struct row_stat row = {NAN, NAN, NAN, 0, ROW_EMPTY};
+    size_t n = span.lo < span.hi ? span.hi - span.lo : 0;
+    double *score = calloc(n + 1, sizeof *score);
+    double max = -INFINITY;
+    long double sum = 0, entropy = 0;
+    int has_nan = 0;
+
+    for (size_t j = 0; j < n; j++) {
+        double s = dot(args, q_row, first_key + span.lo + j);
+
+        score[j] = args->softcap > 0 ? args->softcap * tanh(s / args->softcap) : s;
+        has_nan |= isnan(s) || isinf(s);
+        max = fmax(max, score[j]);
+    }
+    for (size_t j = 0; j < n; j++)
+        sum += expl((long double)score[j] - max);
+    for (size_t j = 0; j < n; j++) {
+        long double p = expl((long double)score[j] - max) / sum;
+
+        if (p > 0)
+            entropy -= p * log2l(p);
+    }
+    free(score);
+    row.n_keys = (uint32_t)n;
+    row.status = n == 0 ? ROW_EMPTY : has_nan ? ROW_NAN : ROW_OK;
+    if (row.status != ROW_OK)
+        return row;
+    row.sum = 1;
+    row.entropy_bits = (double)(entropy > 0 ? entropy : 0);
+    row.max_weight = (double)(1 / sum);
+    return row;
+}
+
+void qk_entropy_ref(const struct qk_entropy_args *args, struct row_stat *ret)
+{
+    for (size_t h = 0; h < args->n_heads; h++)
+        for (size_t i = 0; i < args->n_rows; i++) {
+            size_t kv_head = h / (args->n_heads / args->n_kv_heads);
+            size_t row = h * args->n_rows + i;
+
+            ret[row] = row_ref(args, row, kv_head * args->n_cols, args->spans[i]);
+        }
+}

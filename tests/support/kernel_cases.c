@@ -1,0 +1,119 @@
+#include "tests/support/kernel_cases.h"
+
+#include "core/base/rng.h"
+#include "tests/support/close.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounds to nearest even by going through the spacing of halves at this magnitude. */
+static uint16_t to_f16(double x)
+{
+    double a = fabs(x);
+    uint16_t sign = signbit(x) ? 0x8000 : 0;
+    int exponent;
+    long units;
+
+    if (isnan(x))
+        return (uint16_t)(sign | 0x7e00);
+    if (a >= 65520)
+        return (uint16_t)(sign | 0x7c00);
+    exponent = a < 0x1p-14 ? -14 : ilogb(a);
+    units = lrint(ldexp(a, 10 - exponent)); /* 1024 to 2048, or fewer for subnormals */
+    return (uint16_t)(sign | (units + ((exponent + 14) << 10)));
+}
+
+static uint16_t to_bf16(double x)
+{
+    float f = (float)x;
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    if (isnan(f))
+        return (uint16_t)(bits >> 16 | 0x40);
+    bits += 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)(bits >> 16);
+}
+
+void *cases_encode(const double *values, size_t n, enum dtype type)
+{
+    char *out = malloc(n * dtype_bytes(type) + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        float f = (float)values[i];
+        uint16_t half = type == DTYPE_F16 ? to_f16(values[i]) : to_bf16(values[i]);
+
+        if (type == DTYPE_F64)
+            memcpy(out + i * 8, &values[i], 8);
+        else if (type == DTYPE_F32)
+            memcpy(out + i * 4, &f, 4);
+        else
+            memcpy(out + i * 2, &half, 2);
+    }
+    return out;
+}
+
+double cases_uniform(uint64_t seed, uint64_t index)
+{
+    struct rng_block b = rng_at(seed, 1, index);
+
+    return ((double)b.word[0] * 0x1p32 + b.word[1]) * 0x1p-64;
+}
+
+double cases_normal(uint64_t seed, uint64_t index)
+{
+    double u = 1 - cases_uniform(seed, 2 * index);
+
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * cases_uniform(seed, 2 * index + 1));
+}
+
+void cases_softmax(double *p, size_t n, double sd, uint64_t seed)
+{
+    double sum = 0, max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        p[i] = sd * cases_normal(seed, i);
+        max = fmax(max, p[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        sum += p[i] = exp(p[i] - max);
+    for (size_t i = 0; i < n; i++)
+        p[i] /= sum;
+}
+
+void cases_causal(struct row_span *spans, size_t n_rows, size_t n_cols, size_t window)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        size_t hi = n_cols - n_rows + i + 1;
+
+        spans[i].hi = (uint32_t)hi;
+        spans[i].lo = (uint32_t)(window && hi > window ? hi - window : 0);
+    }
+}
+
+size_t cases_compare(const struct row_stat *got, const struct row_stat *want, size_t n, double bits, double rel,
+                     char text[256])
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct row_stat *g = &got[i], *w = &want[i];
+
+        if (g->status == w->status && g->n_keys == w->n_keys &&
+            close_to(g->entropy_bits, w->entropy_bits, (struct tol){bits, 0}) &&
+            close_to(g->sum, w->sum, (struct tol){0, rel}) &&
+            close_to(g->max_weight, w->max_weight, (struct tol){0, rel}))
+            continue;
+        snprintf(text, 256, "row %zu: status %u/%u, keys %u/%u, H %.9g/%.9g, sum %.9g/%.9g, max %.9g/%.9g", i,
+                 g->status, w->status, g->n_keys, w->n_keys, g->entropy_bits, w->entropy_bits, g->sum, w->sum,
+                 g->max_weight, w->max_weight);
+        return i;
+    }
+    text[0] = 0;
+    return n;
+}
+
+bool cases_identical(const struct row_stat *a, const struct row_stat *b, size_t n)
+{
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
