@@ -1,0 +1,296 @@
+#include "core/gate/decide.h"
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/scope.h"
+#include "core/gate/changes.h"
+#include "core/gate/family.h"
+#include "core/gate/limits.h"
+#include "core/gate/overall.h"
+#include "core/metrics/registry.h"
+#include "core/stats/multiple.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The families while they are worked on. */
+struct work {
+    struct tested *items; /* owned */
+    size_t n, cap;
+};
+
+static void work_done(struct work *w)
+{
+    size_t i;
+
+    for (i = 0; i < w->n; i++)
+        tested_done(&w->items[i]);
+    free(w->items);
+    memset(w, 0, sizeof *w);
+}
+
+/* Tasks of `from` that `other` has not. */
+static enum status tasks_without(struct judgement *j, const struct axes *from, const struct run *other, size_t n_other,
+                                 const char ***ret, size_t *ret_n, struct error *err)
+{
+    size_t i, k, n = 0;
+
+    TRY(arena_new(&j->arena, from->n[AXIS_TASK], sizeof **ret, ret, err));
+    for (i = 0; i < from->n[AXIS_TASK]; i++) {
+        for (k = 0; k < n_other && axes_find_task(&other[k].axes, from->task[i]) == SIZE_MAX; k++)
+            continue;
+        if (k == n_other)
+            (*ret)[n++] = from->task[i];
+    }
+    *ret_n = n;
+    return OK;
+}
+
+static enum status find_tasks(struct judgement *j, const struct comparison *c, struct error *err)
+{
+    /* The runs of a baseline are of one task set: the first stands for what is missing. */
+    TRY(tasks_without(j, &c->base[0].axes, c->cand, 1, &j->missing, &j->n_missing, err));
+    TRY(tasks_without(j, &c->cand->axes, c->base, c->n_base, &j->added, &j->n_added, err));
+    j->n_pairs = c->cand->axes.n[AXIS_TASK] - j->n_added;
+    return OK;
+}
+
+static bool is_known(const struct work *w, const char *metric)
+{
+    size_t i;
+
+    for (i = 0; i < w->n; i++)
+        if (strcmp(w->items[i].family.metric, metric) == 0)
+            return true;
+    return false;
+}
+
+static enum status test_cubes(struct work *w, const struct comparison *c, const struct run *from, struct judgement *j,
+                              struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < from->n_cubes; i++) {
+        const struct cube *cube = &from->cubes[i];
+
+        if (policy_rule(c->policy, cube->metric)->role == ROLE_OFF || is_known(w, cube->metric))
+            continue;
+        TRY(mem_grow(&w->items, &w->cap, w->n + 1, sizeof *w->items, err));
+        memset(&w->items[w->n], 0, sizeof *w->items);
+        TRY(family_test(&w->items[w->n++], c, cube, &j->arena, err));
+    }
+    return OK;
+}
+
+/* Primary families share alpha by Holm, the others the false discovery rate. */
+static enum status adjust(struct work *w, enum role role, struct error *err)
+{
+    double *p = NULL, *adjusted = NULL;
+    enum status st;
+    size_t i, k;
+
+    TRY(mem_new(w->n, sizeof *p, &p, err));
+    st = mem_new(w->n, sizeof *adjusted, &adjusted, err);
+    for (i = 0; i < w->n; i++)
+        p[i] = w->items[i].family.role == role && w->items[i].state == FAMILY_TESTED ? w->items[i].p : NAN;
+    if (st == OK)
+        st = role == ROLE_PRIMARY ? multiple_holm(p, w->n, adjusted, err) : multiple_bh(p, w->n, adjusted, err);
+    for (i = 0; i < w->n && st == OK; i++) {
+        if (isnan(p[i]))
+            continue;
+        w->items[i].p_adj = adjusted[i];
+        /* Holm's step of this family: its cells pay the same price as its smallest p. */
+        w->items[i].share = 0;
+        for (k = 0; k < w->n; k++)
+            w->items[i].share += p[k] >= p[i];
+        if (role != ROLE_PRIMARY)
+            w->items[i].share = 1;
+    }
+    free(p);
+    free(adjusted);
+    return st;
+}
+
+static int by_role(const void *a, const void *b)
+{
+    const struct tested *x = a, *y = b;
+
+    if (x->family.role != y->family.role)
+        return x->family.role < y->family.role ? -1 : 1;
+    return strcmp(x->family.metric, y->family.metric);
+}
+
+static enum status test_families(struct work *w, const struct comparison *c, struct judgement *j, struct error *err)
+{
+    size_t i;
+
+    TRY(test_cubes(w, c, c->cand, j, err));
+    for (i = 0; i < c->n_base; i++)
+        TRY(test_cubes(w, c, &c->base[i], j, err));
+    if (w->n)
+        qsort(w->items, w->n, sizeof *w->items, by_role);
+    TRY(adjust(w, ROLE_PRIMARY, err));
+    TRY(adjust(w, ROLE_ADVISORY, err));
+    TRY(arena_new(&j->arena, w->n, sizeof *j->families, &j->families, err));
+    for (i = 0; i < w->n; i++) {
+        TRY(family_judge(&w->items[i], c, &j->arena, err));
+        j->families[i] = w->items[i].family;
+    }
+    j->n_families = w->n;
+    return OK;
+}
+
+/* How far beyond its margin: a margin of 0 is beyond any number. */
+static double strength(const struct finding *f)
+{
+    return f->margin > 0 ? fabs(f->effect.delta) / f->margin : INFINITY;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    static const int rank[] = {5, 4, 2, 1, 3, 0}; /* by enum verdict: regressed, changed, improved first */
+    double sx = strength(x), sy = strength(y);
+    int names;
+
+    if (x->role != y->role)
+        return x->role < y->role ? -1 : 1;
+    if (x->verdict != y->verdict)
+        return rank[x->verdict] - rank[y->verdict];
+    if (sx > sy || sx < sy)
+        return sx > sy ? -1 : 1;
+    names = strcmp(x->metric, y->metric);
+    if (names)
+        return names;
+    if (x->where.turn != y->where.turn)
+        return x->where.turn < y->where.turn ? -1 : 1;
+    if (x->where.layer != y->where.layer)
+        return x->where.layer < y->where.layer ? -1 : 1;
+    return (x->where.head > y->where.head) - (x->where.head < y->where.head);
+}
+
+static enum status find_findings(const struct work *w, const struct comparison *c, struct judgement *j,
+                                 struct error *err)
+{
+    size_t i, room = 0;
+
+    for (i = 0; i < w->n; i++)
+        room += w->items[i].family.n_beyond + 1;
+    TRY(arena_new(&j->arena, room, sizeof *j->findings, &j->findings, err));
+    for (i = 0; i < w->n; i++)
+        TRY(family_findings(&w->items[i], c, &j->arena, j->findings, &j->n_findings, err));
+    if (j->n_findings)
+        qsort(j->findings, j->n_findings, sizeof *j->findings, by_weight);
+    return OK;
+}
+
+static bool has_values(const struct run *r, const char *metric)
+{
+    const struct cube *c = run_cube(r, metric);
+
+    return c && cube_count(c) > 0;
+}
+
+/* Metrics that the policy names, or the base has, and the candidate lacks. */
+static enum status find_not_measured(const struct comparison *c, struct judgement *j, struct error *err)
+{
+    size_t i, n = 0;
+    const struct metric *const *all = metrics_all(&n);
+
+    TRY(arena_new(&j->arena, n + j->n_families, sizeof *j->not_measured, &j->not_measured, err));
+    for (i = 0; i < j->n_families; i++)
+        if (!has_values(c->cand, j->families[i].metric))
+            j->not_measured[j->n_not_measured++] = j->families[i].metric;
+    for (i = 0; i < n; i++) {
+        const struct rule_for *rule = policy_rule(c->policy, all[i]->name);
+        size_t k;
+
+        for (k = 0; k < j->n_families && strcmp(j->families[k].metric, all[i]->name) != 0; k++)
+            continue;
+        if (k == j->n_families && !has_values(c->cand, all[i]->name) && rule->role != ROLE_OFF &&
+            (rule->role == ROLE_PRIMARY || rule->required))
+            j->not_measured[j->n_not_measured++] = all[i]->name;
+    }
+    return OK;
+}
+
+/* How many sign flips stand behind p, of all tasks that both sides have. */
+static void describe_flips(struct judgement *j)
+{
+    j->is_enumerated = j->n_pairs < 40 && ((size_t)1 << j->n_pairs) <= SIGNFLIP_RESAMPLES;
+    j->n_resamples = j->is_enumerated ? (size_t)1 << j->n_pairs : SIGNFLIP_RESAMPLES;
+}
+
+static enum status judge(struct judgement *j, struct comparison *c, struct error *err)
+{
+    AUTO(work) w = {0};
+    const struct run *latest = &c->base[c->n_base - 1];
+    char *name = NULL;
+
+    TRY(arena_strdup(&j->arena, c->policy->name ? c->policy->name : "", &name, err));
+    j->policy_name = name;
+    j->alpha = c->policy->alpha;
+    j->seed = c->seed;
+    TRY(find_tasks(j, c, err));
+    describe_flips(j);
+    TRY(changes_find(j, latest, c->cand, err));
+    TRY(changes_machine(j, latest, c->cand, &c->other_machine, err));
+    c->prompts_equal = changes_prompt_equal(latest, c->cand);
+    TRY(test_families(&w, c, j, err));
+    TRY(find_findings(&w, c, j, err));
+    TRY(find_not_measured(c, j, err));
+    TRY(limits_check(j, c, err));
+    return overall_judge(j, c, w.items, err);
+}
+
+enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand,
+                   const struct policy *policy, uint64_t seed, struct error *err)
+{
+    AUTO(judgement) j = {0};
+    struct comparison c = {.base = base, .n_base = n_base, .cand = cand, .policy = policy, .seed = seed};
+    size_t i;
+
+    if (!n_base)
+        return error_set(err, ERR_NO_VERDICT, "there is no base run to compare with");
+    for (i = 0; i < n_base; i++)
+        TRY(comparable_check(&base[i], cand, err));
+    TRY(judge(&j, &c, err));
+    *ret = j;
+    memset(&j, 0, sizeof j);
+    return OK;
+}
+
+enum status decide_fail_on(const struct judgement *j, const char *fail_on, int *ret_exit, struct error *err)
+{
+    static const struct {
+        const char *word;
+        enum verdict verdict;
+        int exit_code;
+    } words[] = {{"regressed", VERDICT_REGRESSED, 1},
+                 {"inconclusive", VERDICT_INCONCLUSIVE, 3},
+                 {"changed", VERDICT_CHANGED, 1}};
+    const char *p = fail_on;
+    /* Without any verdict nothing may look like a pass, whatever was asked for. */
+    int code = j->verdict == VERDICT_NONE ? 3 : 0;
+
+    for (;;) {
+        size_t len = strcspn(p, ","), i;
+
+        for (i = 0; i < 3; i++)
+            if (strlen(words[i].word) == len && strncmp(p, words[i].word, len) == 0)
+                break;
+        if (i == 3)
+            return error_set(
+                err, ERR_USAGE,
+                "--fail-on: '%.*s' is not one of regressed, inconclusive, changed: separate several by a comma",
+                (int)(len < 40 ? len : 40), p);
+        if (words[i].verdict == j->verdict)
+            code = words[i].exit_code;
+        if (!p[len])
+            break;
+        p += len + 1;
+    }
+    *ret_exit = code;
+    return OK;
+}

@@ -1,0 +1,53 @@
+/* family.h - one metric of two sets of runs: paired, tested, and, once p is adjusted over all families, judged. */
+#ifndef CORE_GATE_FAMILY_H
+#define CORE_GATE_FAMILY_H
+
+#include "core/gate/judgement.h"
+#include "core/gate/pairs.h"
+#include "core/stats/signflip.h"
+
+/* What is compared, with what holds for all of its metrics. Everything is borrowed. */
+struct comparison {
+    const struct run *base; /* [n_base] */
+    size_t n_base;
+    const struct run *cand;
+    const struct policy *policy;
+    uint64_t seed;
+    bool prompts_equal;
+    const char *other_machine; /* NULL, or how the places where latencies were observed differ */
+};
+
+enum family_state {
+    FAMILY_TESTED,
+    FAMILY_UNPAIRED,  /* measured on one side alone, or no task has it on both */
+    FAMILY_RUN_NOISE, /* one run on a side: shown, not judged                  */
+    FAMILY_OTHER_MACHINE
+};
+
+struct tested {
+    struct family family;
+    const struct rule_for *rule;
+    enum family_state state;
+    struct pairs pairs;
+    struct signflip flips;
+    struct signflip_cell *cells; /* owned: [pairs.n_columns], the last is the mean over cells */
+    double p;                    /* smallest adjusted p of the columns; NaN unless tested     */
+    double p_adj;                /* over the families of its role                             */
+    double share;                /* what a column's p is multiplied by for the other families */
+};
+
+/* Pairs and tests. `metric` is the cube of the candidate, or of a base run where the candidate has none. */
+MUST_CHECK enum status family_test(struct tested *t, const struct comparison *c, const struct cube *metric,
+                                   struct arena *texts, struct error *err);
+void tested_done(struct tested *t);
+
+/* Verdict, worst cell and words, from p_adj and share. */
+MUST_CHECK enum status family_judge(struct tested *t, const struct comparison *c, struct arena *texts,
+                                    struct error *err);
+
+/* The cells, and the mean, that moved beyond the margin, as findings: appended to `ret`, which has room for
+ * family.n_beyond + 1. */
+MUST_CHECK enum status family_findings(const struct tested *t, const struct comparison *c, struct arena *texts,
+                                       struct finding *ret, size_t *n, struct error *err);
+
+#endif

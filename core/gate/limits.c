@@ -1,0 +1,192 @@
+#include "core/gate/limits.h"
+
+#include "core/base/mem.h"
+#include "core/base/scope.h"
+#include "core/gate/spread.h"
+#include "core/gate/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results gathered before they go into the arena. */
+struct results {
+    struct limit_result *items; /* owned */
+    size_t n, cap;
+};
+
+static void results_done(struct results *r)
+{
+    free(r->items);
+    memset(r, 0, sizeof *r);
+}
+
+bool limit_fails(const struct limit_result *r)
+{
+    return r->broken && !r->broken_by_base && r->limit.severity == SEVERITY_FAIL;
+}
+
+static bool holds(const struct limit *l, double value)
+{
+    switch (l->op) {
+    case LIMIT_LT:
+        return value < l->value;
+    case LIMIT_LE:
+        return value <= l->value;
+    case LIMIT_GT:
+        return value > l->value;
+    default:
+        return value >= l->value;
+    }
+}
+
+/* Index along an axis for a label; 0 where the label is -1 (over all, or an axis that the cube has not). */
+static size_t label_at(const struct run *r, enum axis axis, int64_t label)
+{
+    return label < 0 ? 0 : axes_find(&r->axes, axis, label);
+}
+
+/* The stat over everything of the cell; NaN when the run has nothing there. */
+static enum status cell_stat(const struct run *r, const char *metric, const char *stat, const struct where *w,
+                             double *ret, struct error *err)
+{
+    const struct cube *c = run_cube(r, metric);
+    size_t at[N_AXES] = {0}, first_turn, n_turns, n = 0;
+    double *values = NULL;
+
+    *ret = NAN;
+    if (!c)
+        return OK;
+    at[AXIS_LAYER] = label_at(r, AXIS_LAYER, w->layer);
+    at[AXIS_HEAD] = label_at(r, AXIS_HEAD, w->head);
+    first_turn = label_at(r, AXIS_TURN, w->turn);
+    if (at[AXIS_LAYER] == SIZE_MAX || at[AXIS_HEAD] == SIZE_MAX || first_turn == SIZE_MAX)
+        return OK;
+    n_turns = w->turn < 0 ? c->dim[AXIS_TURN] : 1;
+    TRY(mem_new(cube_len(c), sizeof *values, &values, err));
+    for (at[AXIS_TASK] = 0; at[AXIS_TASK] < c->dim[AXIS_TASK]; at[AXIS_TASK]++)
+        for (at[AXIS_TURN] = first_turn; at[AXIS_TURN] < first_turn + n_turns; at[AXIS_TURN]++)
+            for (at[AXIS_REPEAT] = 0; at[AXIS_REPEAT] < c->dim[AXIS_REPEAT]; at[AXIS_REPEAT]++) {
+                double value = c->values[cube_index(c, at)];
+
+                if (isfinite(value))
+                    values[n++] = value;
+            }
+    *ret = spread_stat(stat, values, n);
+    free(values);
+    return OK;
+}
+
+static enum status add_words(struct limit_result *r, const char *stat, const char *unit, struct arena *texts,
+                             struct error *err)
+{
+    static const char *const ops[] = {"below ", "at most ", "above ", "at least "};
+    AUTO(buf) b = {0};
+    char *text = NULL;
+
+    if (strcmp(stat, "mean") != 0)
+        buf_printf(&b, "%s of ", stat);
+    words_place(&b, r->metric, &r->where);
+    buf_puts(&b, " is ");
+    words_quantity(&b, r->cand, unit);
+    buf_printf(&b, ", %s ", r->broken ? "but must be" : "as it must be,");
+    buf_puts(&b, ops[r->limit.op]);
+    words_quantity(&b, r->limit.value, unit);
+    if (r->limit.reason)
+        buf_printf(&b, " (%s)", r->limit.reason);
+    if (r->broken && r->broken_by_base) {
+        buf_puts(&b, "; the base breaks it too with ");
+        words_quantity(&b, r->base, unit);
+    }
+    TRY(buf_check(&b, err));
+    TRY(arena_strdup(texts, buf_text(&b), &text, err));
+    r->words = text;
+    return OK;
+}
+
+/* One limit at one place; appended when broken, or when `always`. */
+static enum status check_place(struct results *out, const struct comparison *c, const struct rule_for *rule,
+                               const struct limit *limit, const struct cube *cube, struct where where, bool always,
+                               struct arena *texts, struct error *err)
+{
+    struct limit_result r = {.metric = cube->metric, .where = where, .limit = *limit, .base = NAN};
+    const char *stat = rule->stat ? rule->stat : "mean";
+    double sum = 0;
+    size_t i, n = 0;
+
+    TRY(cell_stat(c->cand, cube->metric, stat, &where, &r.cand, err));
+    for (i = 0; i < c->n_base; i++) {
+        double value;
+
+        TRY(cell_stat(&c->base[i], cube->metric, stat, &where, &value, err));
+        sum += isnan(value) ? 0 : value;
+        n += !isnan(value);
+    }
+    r.base = n ? sum / (double)n : NAN;
+    r.broken = !isnan(r.cand) && !holds(limit, r.cand);
+    r.broken_by_base = !isnan(r.base) && !holds(limit, r.base);
+    if (isnan(r.cand) || (!r.broken && !always))
+        return OK;
+    TRY(arena_strdup(texts, limit->reason, &r.limit.reason, err));
+    TRY(add_words(&r, stat, cube->unit, texts, err));
+    TRY(mem_grow(&out->items, &out->cap, out->n + 1, sizeof *out->items, err));
+    out->items[out->n++] = r;
+    return OK;
+}
+
+/* The k-th of the places where a metric's limits are looked at; false behind the last. */
+static bool place_at(const struct run *r, const struct cube *cube, size_t k, struct where *ret)
+{
+    size_t n_heads = cube->dim[AXIS_HEAD], n_layers = cube->dim[AXIS_LAYER];
+    bool has_layers = (cube->axes & AXIS_BIT(AXIS_LAYER)) != 0;
+    bool by_turn = !has_layers && cube->noise == NOISE_TASK && (cube->axes & AXIS_BIT(AXIS_TURN)) != 0;
+    size_t turn;
+
+    if (!n_heads || !n_layers)
+        return false;
+    turn = k / n_heads / n_layers;
+    if (turn >= (by_turn ? cube->dim[AXIS_TURN] : 1))
+        return false;
+    *ret = (struct where){.turn = -1, .layer = -1, .head = -1};
+    if (by_turn)
+        ret->turn = r->axes.number[AXIS_TURN][turn];
+    if (has_layers)
+        ret->layer = r->axes.number[AXIS_LAYER][k / n_heads % n_layers];
+    if (cube->axes & AXIS_BIT(AXIS_HEAD))
+        ret->head = r->axes.number[AXIS_HEAD][k % n_heads];
+    return true;
+}
+
+static enum status check_limit(struct results *out, const struct comparison *c, const struct rule_for *rule,
+                               const struct limit *limit, const struct cube *cube, struct arena *texts,
+                               struct error *err)
+{
+    size_t k, before = out->n;
+    struct where w;
+
+    for (k = 0; place_at(c->cand, cube, k, &w); k++)
+        TRY(check_place(out, c, rule, limit, cube, w, false, texts, err));
+    if (out->n > before || (cube->axes & AXIS_BIT(AXIS_LAYER)))
+        return OK;
+    w = (struct where){.turn = -1, .layer = -1, .head = -1};
+    return check_place(out, c, rule, limit, cube, w, true, texts, err);
+}
+
+enum status limits_check(struct judgement *j, const struct comparison *c, struct error *err)
+{
+    AUTO(results) out = {0};
+    size_t i, k;
+
+    for (i = 0; i < c->cand->n_cubes; i++) {
+        const struct cube *cube = &c->cand->cubes[i];
+        const struct rule_for *rule = policy_rule(c->policy, cube->metric);
+
+        for (k = 0; k < rule->n_limits && rule->role != ROLE_OFF; k++)
+            TRY(check_limit(&out, c, rule, &rule->limits[k], cube, &j->arena, err));
+    }
+    TRY(arena_new(&j->arena, out.n, sizeof *j->limits, &j->limits, err));
+    if (out.n)
+        memcpy(j->limits, out.items, out.n * sizeof *out.items);
+    j->n_limits = out.n;
+    return OK;
+}

@@ -1,0 +1,255 @@
+#include "core/gate/overall.h"
+
+#include "core/base/scope.h"
+#include "core/gate/limits.h"
+#include "core/gate/onset.h"
+#include "core/gate/words.h"
+#include "core/stats/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { EXIT_OK = 0, EXIT_REGRESSED = 1, EXIT_UNDECIDED = 3 };
+
+/* What counts towards the whole. */
+struct tally {
+    size_t primary[VERDICT_REGRESSED + 1]; /* primary families by verdict      */
+    size_t required_open;                  /* required ones that are undecided */
+    size_t required_missing;
+    size_t limits_failed;
+    double errors; /* share of failed requests; NaN not known */
+};
+
+static enum status reason(struct judgement *j, const char *text, struct error *err)
+{
+    char *copy = NULL;
+
+    TRY(arena_strdup(&j->arena, text, &copy, err));
+    j->reasons[j->n_reasons++] = copy;
+    return OK;
+}
+
+/* "attn.entropy: 3 of 72 cells …" */
+static enum status family_reason(struct judgement *j, const struct family *f, struct error *err)
+{
+    AUTO(buf) b = {0};
+
+    buf_printf(&b, "%s: %s", f->metric, f->words);
+    TRY(buf_check(&b, err));
+    return reason(j, buf_text(&b), err);
+}
+
+static bool counts(const struct family *f)
+{
+    return f->role == ROLE_PRIMARY;
+}
+
+/* Required, and there is nothing to decide on. A run-noise metric of one run is measured and stands outside. */
+static bool is_missing(const struct tested *t)
+{
+    return t->rule->required && (t->state == FAMILY_UNPAIRED || t->state == FAMILY_OTHER_MACHINE);
+}
+
+/* Required by name, and neither run has it. */
+static bool is_absent(const struct judgement *j, const struct policy *p, size_t i)
+{
+    size_t k;
+
+    for (k = 0; k < j->n_families; k++)
+        if (strcmp(j->families[k].metric, j->not_measured[i]) == 0)
+            return false;
+    return policy_rule(p, j->not_measured[i])->required;
+}
+
+static void count(struct tally *y, const struct judgement *j, const struct comparison *c, const struct tested *t)
+{
+    const struct cube *failed = run_cube(c->cand, "reply.failed");
+    struct summary errors;
+    size_t i;
+
+    memset(y, 0, sizeof *y);
+    for (i = 0; i < j->n_families; i++) {
+        const struct family *f = &j->families[i];
+
+        y->required_missing += is_missing(&t[i]);
+        if (!counts(f))
+            continue;
+        y->primary[f->verdict]++;
+        y->required_open += f->required && f->verdict == VERDICT_INCONCLUSIVE;
+    }
+    for (i = 0; i < j->n_not_measured; i++)
+        y->required_missing += is_absent(j, c->policy, i);
+    for (i = 0; i < j->n_limits; i++)
+        y->limits_failed += limit_fails(&j->limits[i]);
+    summary_of(&errors, failed ? failed->values : NULL, failed ? cube_len(failed) : 0);
+    y->errors = errors.mean;
+}
+
+static enum verdict whole(const struct tally *y, const struct policy *p)
+{
+    size_t judged = 0, v;
+
+    for (v = VERDICT_PASS; v <= VERDICT_REGRESSED; v++)
+        judged += y->primary[v];
+    if (y->errors > p->max_errors)
+        return VERDICT_NONE;
+    if (y->primary[VERDICT_REGRESSED] || y->limits_failed)
+        return VERDICT_REGRESSED;
+    if (y->required_missing || !judged)
+        return VERDICT_NONE;
+    if (y->required_open || y->primary[VERDICT_INCONCLUSIVE] == judged)
+        return VERDICT_INCONCLUSIVE;
+    if (y->primary[VERDICT_CHANGED])
+        return VERDICT_CHANGED;
+    return y->primary[VERDICT_IMPROVED] ? VERDICT_IMPROVED : VERDICT_PASS;
+}
+
+static enum status reasons_of_none(struct judgement *j, const struct comparison *c, const struct tested *t,
+                                   const struct tally *y, struct error *err)
+{
+    AUTO(buf) b = {0};
+    size_t i;
+
+    if (y->errors > c->policy->max_errors) {
+        buf_printf(&b,
+                   "%.3g %% of the candidate's requests failed, the policy allows %.3g %%: see to the server and run "
+                   "again",
+                   100 * y->errors, 100 * c->policy->max_errors);
+        TRY(buf_check(&b, err));
+        return reason(j, buf_text(&b), err);
+    }
+    for (i = 0; i < j->n_families; i++)
+        if (is_missing(&t[i]))
+            TRY(family_reason(j, &j->families[i], err));
+    for (i = 0; i < j->n_not_measured; i++) {
+        if (!is_absent(j, c->policy, i))
+            continue;
+        buf_clear(&b);
+        buf_printf(&b, "%s: the policy requires it and neither run has it", j->not_measured[i]);
+        TRY(buf_check(&b, err));
+        TRY(reason(j, buf_text(&b), err));
+    }
+    if (!y->required_missing)
+        TRY(reason(j, "no primary metric of the policy could be judged: both runs must have one, with a margin", err));
+    return OK;
+}
+
+/* The families of one verdict; primary ones, as the others decide nothing. */
+static enum status reasons_of(struct judgement *j, enum verdict v, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < j->n_families; i++)
+        if (counts(&j->families[i]) && j->families[i].verdict == v)
+            TRY(family_reason(j, &j->families[i], err));
+    return OK;
+}
+
+static enum status broken_limits(struct judgement *j, bool failing, struct error *err)
+{
+    size_t i, said = 0, n = 0;
+    AUTO(buf) b = {0};
+
+    for (i = 0; i < j->n_limits; i++)
+        n += j->limits[i].broken && limit_fails(&j->limits[i]) == failing;
+    for (i = 0; i < j->n_limits && said < 3; i++) {
+        if (!j->limits[i].broken || limit_fails(&j->limits[i]) != failing)
+            continue;
+        buf_clear(&b);
+        buf_printf(&b, "%s%s", failing ? "" : "warning: ", j->limits[i].words);
+        if (++said == 3 && n > 3)
+            buf_printf(&b, "; and %zu more limits", n - 3);
+        TRY(buf_check(&b, err));
+        TRY(reason(j, buf_text(&b), err));
+    }
+    return OK;
+}
+
+static enum status onset_reason(struct judgement *j, const struct tested *t, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < j->n_families; i++) {
+        const char *words = NULL;
+
+        TRY(onset_words(&t[i], &j->arena, &words, err));
+        if (words)
+            return reason(j, words, err);
+    }
+    return OK;
+}
+
+static enum status find_reasons(struct judgement *j, const struct comparison *c, const struct tested *t,
+                                const struct tally *y, struct error *err)
+{
+    static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_CHANGED, VERDICT_INCONCLUSIVE, VERDICT_IMPROVED};
+    size_t i;
+
+    /* A family gives two at most, limits six, the rest a handful. */
+    TRY(arena_new(&j->arena, 2 * j->n_families + j->n_not_measured + 16, sizeof *j->reasons, &j->reasons, err));
+    if (j->verdict == VERDICT_NONE)
+        TRY(reasons_of_none(j, c, t, y, err));
+    TRY(broken_limits(j, true, err));
+    for (i = 0; i < sizeof order / sizeof *order; i++)
+        TRY(reasons_of(j, order[i], err));
+    TRY(onset_reason(j, t, err));
+    if (j->causes_confounded)
+        TRY(reason(j, "several of prompt, weights and served model changed at once: their effects cannot be told apart",
+                   err));
+    if (j->n_reasons == 0)
+        TRY(reasons_of(j, VERDICT_PASS, err));
+    return broken_limits(j, false, err);
+}
+
+/* The strongest primary finding with the verdict. */
+static const struct finding *strongest(const struct judgement *j, enum verdict v)
+{
+    size_t i;
+
+    for (i = 0; i < j->n_findings; i++)
+        if (j->findings[i].role == ROLE_PRIMARY && j->findings[i].verdict == v)
+            return &j->findings[i];
+    return NULL;
+}
+
+static enum status find_headline(struct judgement *j, const struct tally *y, struct error *err)
+{
+    const struct finding *f = strongest(j, j->verdict);
+    AUTO(buf) b = {0};
+    char *text = NULL;
+
+    buf_puts(&b, j->verdict == VERDICT_NONE ? "no verdict" : verdict_name(j->verdict));
+    buf_puts(&b, ": ");
+    if (f) {
+        words_place(&b, f->metric, &f->where);
+        buf_putc(&b, ' ');
+        words_move(&b, &f->effect, f->unit);
+    } else if (j->verdict == VERDICT_PASS) {
+        buf_printf(&b, "%zu of %zu primary metrics stayed within their margins over %zu task%s",
+                   y->primary[VERDICT_PASS], y->primary[VERDICT_PASS] + y->primary[VERDICT_INCONCLUSIVE], j->n_pairs,
+                   j->n_pairs == 1 ? "" : "s");
+        if (y->primary[VERDICT_INCONCLUSIVE])
+            buf_printf(&b, ", %zu undecided", y->primary[VERDICT_INCONCLUSIVE]);
+    } else {
+        buf_puts(&b, j->n_reasons ? j->reasons[0] : "nothing to say");
+    }
+    TRY(buf_check(&b, err));
+    TRY(arena_strdup(&j->arena, buf_text(&b), &text, err));
+    j->headline = text;
+    return OK;
+}
+
+enum status overall_judge(struct judgement *j, const struct comparison *c, const struct tested *t, struct error *err)
+{
+    struct tally y;
+
+    count(&y, j, c, t);
+    j->verdict = whole(&y, c->policy);
+    j->exit_code = EXIT_OK;
+    if (j->verdict == VERDICT_REGRESSED)
+        j->exit_code = EXIT_REGRESSED;
+    if (j->verdict == VERDICT_NONE || (j->verdict == VERDICT_INCONCLUSIVE && c->policy->inconclusive_fails))
+        j->exit_code = EXIT_UNDECIDED;
+    TRY(find_reasons(j, c, t, &y, err));
+    return find_headline(j, &y, err);
+}

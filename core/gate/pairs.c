@@ -1,0 +1,294 @@
+#include "core/gate/pairs.h"
+
+#include "core/base/checked.h"
+#include "core/base/mem.h"
+#include "core/base/scope.h"
+#include "core/stats/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pairs_done(struct pairs *p)
+{
+    free(p->task);
+    free(p->cell);
+    free(p->base);
+    free(p->cand);
+    free(p->diff);
+    memset(p, 0, sizeof *p);
+}
+
+/* One run's cube, addressed by the candidate's indices. */
+struct view {
+    const struct cube *cube; /* NULL: the run has not the metric */
+    size_t *index[N_AXES];   /* owned: [cand's n[axis]] index in the run, SIZE_MAX where it has not the label */
+};
+
+static void view_done(struct view *v)
+{
+    size_t a;
+
+    for (a = 0; a < N_AXES; a++)
+        free(v->index[a]);
+    memset(v, 0, sizeof *v);
+}
+
+static size_t find(const struct axes *in, const struct axes *of, size_t axis, size_t i)
+{
+    return axis == AXIS_TASK ? axes_find_task(in, of->task[i]) : axes_find(in, (enum axis)axis, of->number[axis][i]);
+}
+
+static enum status view_init(struct view *v, const struct run *run, const struct run *cand, const char *metric,
+                             struct error *err)
+{
+    size_t a, i;
+
+    v->cube = run_cube(run, metric);
+    for (a = 0; a < N_AXES; a++) {
+        TRY(mem_new(cand->axes.n[a], sizeof *v->index[a], &v->index[a], err));
+        for (i = 0; i < cand->axes.n[a]; i++)
+            v->index[a][i] = find(&run->axes, &cand->axes, a, i);
+    }
+    return OK;
+}
+
+/* The mean over the run's repeats at the candidate's task, turn, layer, head; NaN when there is none. */
+static double view_value(const struct view *v, const size_t at[N_AXES])
+{
+    size_t here[N_AXES] = {0};
+    double sum = 0;
+    size_t a, n = 0;
+
+    if (!v->cube)
+        return NAN;
+    for (a = 0; a < N_AXES; a++) {
+        if (a == AXIS_REPEAT || !(v->cube->axes & AXIS_BIT(a)))
+            continue;
+        here[a] = v->index[a][at[a]];
+        if (here[a] == SIZE_MAX)
+            return NAN;
+    }
+    for (here[AXIS_REPEAT] = 0; here[AXIS_REPEAT] < v->cube->dim[AXIS_REPEAT]; here[AXIS_REPEAT]++) {
+        double value = v->cube->values[cube_index(v->cube, here)];
+
+        if (!isfinite(value))
+            continue;
+        sum += value;
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+/* What pairs_init() works with. */
+struct match {
+    struct view *base; /* owned: [n_base] */
+    size_t n_base;
+    struct view cand;
+    size_t *order;           /* owned: the candidate's tasks, ascending by id */
+    size_t n_turns;          /* turns that are averaged within a cell         */
+    size_t (*place)[N_AXES]; /* owned: [n_cells] indices of the cell; its turn where cells are turns */
+};
+
+static void match_done(struct match *m)
+{
+    size_t i;
+
+    for (i = 0; m->base && i < m->n_base; i++)
+        view_done(&m->base[i]);
+    free(m->base);
+    view_done(&m->cand);
+    free(m->order);
+    free(m->place);
+    memset(m, 0, sizeof *m);
+}
+
+static double base_value(const struct match *m, const size_t at[N_AXES])
+{
+    double sum = 0;
+    size_t i, n = 0;
+
+    for (i = 0; i < m->n_base; i++) {
+        double value = view_value(&m->base[i], at);
+
+        if (isnan(value))
+            continue;
+        sum += value;
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+struct mean {
+    double base, cand, diff;
+    size_t n;
+};
+
+static void mean_add(struct mean *m, double base, double cand, double diff)
+{
+    if (!isfinite(diff))
+        return;
+    m->base += base;
+    m->cand += cand;
+    m->diff += diff;
+    m->n++;
+}
+
+static void mean_put(const struct mean *m, struct pairs *p, size_t row, size_t column)
+{
+    size_t i = row * p->n_columns + column;
+
+    p->base[i] = m->n ? m->base / (double)m->n : NAN;
+    p->cand[i] = m->n ? m->cand / (double)m->n : NAN;
+    p->diff[i] = m->n ? m->diff / (double)m->n : NAN;
+}
+
+/* Fills a task's row; false when it has no pair at all. */
+static bool fill_row(struct pairs *p, const struct match *m, size_t task, size_t row)
+{
+    struct mean all = {0};
+    size_t k, t;
+
+    for (k = 0; k < p->n_cells; k++) {
+        struct mean cell = {0};
+        size_t at[N_AXES], i = row * p->n_columns + k;
+
+        memcpy(at, m->place[k], sizeof at);
+        at[AXIS_TASK] = task;
+        for (t = 0; t < m->n_turns; t++) {
+            double base, cand;
+
+            if (m->n_turns > 1)
+                at[AXIS_TURN] = t;
+            base = base_value(m, at);
+            cand = view_value(&m->cand, at);
+            mean_add(&cell, base, cand, cand - base);
+        }
+        mean_put(&cell, p, row, k);
+        mean_add(&all, p->base[i], p->cand[i], p->diff[i]);
+    }
+    mean_put(&all, p, row, p->n_cells);
+    return all.n > 0;
+}
+
+/* The cells that the candidate's cube has, and where each stands. */
+static enum status lay_cells(struct pairs *p, struct match *m, const struct run *cand, struct error *err)
+{
+    const struct cube *c = m->cand.cube;
+    size_t turns, k;
+
+    p->has_layers = (c->axes & AXIS_BIT(AXIS_LAYER)) != 0;
+    turns = p->has_layers ? 1 : c->dim[AXIS_TURN];
+    m->n_turns = p->has_layers ? c->dim[AXIS_TURN] : 1;
+    if (!size_mul(c->dim[AXIS_LAYER], c->dim[AXIS_HEAD], &p->n_cells) || !size_mul(p->n_cells, turns, &p->n_cells))
+        return error_set(err, ERR_LIMIT, "metric '%s' has too many cells", c->metric);
+    p->n_columns = p->n_cells + 1;
+    TRY(mem_new(p->n_columns, sizeof *p->cell, &p->cell, err));
+    TRY(mem_new(p->n_cells, sizeof *m->place, &m->place, err));
+    for (k = 0; k < p->n_columns; k++)
+        p->cell[k] = (struct where){.turn = -1, .layer = -1, .head = -1};
+    for (k = 0; k < p->n_cells; k++) {
+        size_t *place = m->place[k];
+
+        place[AXIS_HEAD] = k % c->dim[AXIS_HEAD];
+        place[AXIS_LAYER] = k / c->dim[AXIS_HEAD] % c->dim[AXIS_LAYER];
+        place[AXIS_TURN] = k / c->dim[AXIS_HEAD] / c->dim[AXIS_LAYER];
+        if (c->axes & AXIS_BIT(AXIS_HEAD))
+            p->cell[k].head = cand->axes.number[AXIS_HEAD][place[AXIS_HEAD]];
+        if (p->has_layers)
+            p->cell[k].layer = cand->axes.number[AXIS_LAYER][place[AXIS_LAYER]];
+        else if (c->axes & AXIS_BIT(AXIS_TURN))
+            p->cell[k].turn = cand->axes.number[AXIS_TURN][place[AXIS_TURN]];
+    }
+    return OK;
+}
+
+struct named {
+    const char *id;
+    size_t at;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->id, ((const struct named *)b)->id);
+}
+
+static enum status sort_tasks(struct match *m, const struct run *cand, struct error *err)
+{
+    struct named *named = NULL;
+    size_t i, n = cand->axes.n[AXIS_TASK];
+
+    TRY(mem_new(n, sizeof *m->order, &m->order, err));
+    TRY(mem_new(n, sizeof *named, &named, err));
+    for (i = 0; i < n; i++)
+        named[i] = (struct named){cand->axes.task[i], i};
+    if (n)
+        qsort(named, n, sizeof *named, by_id);
+    for (i = 0; i < n; i++)
+        m->order[i] = named[i].at;
+    free(named);
+    return OK;
+}
+
+static enum status match_init(struct match *m, const struct run *base, size_t n_base, const struct run *cand,
+                              const char *metric, struct error *err)
+{
+    size_t i;
+
+    TRY(mem_new(n_base, sizeof *m->base, &m->base, err));
+    m->n_base = n_base;
+    for (i = 0; i < n_base; i++)
+        TRY(view_init(&m->base[i], &base[i], cand, metric, err));
+    TRY(view_init(&m->cand, cand, cand, metric, err));
+    return sort_tasks(m, cand, err);
+}
+
+enum status pairs_init(struct pairs *p, const struct run *base, size_t n_base, const struct run *cand,
+                       const char *metric, struct error *err)
+{
+    AUTO(match) m = {0};
+    AUTO(pairs) out = {0};
+    size_t i, len, n = cand->axes.n[AXIS_TASK];
+
+    TRY(match_init(&m, base, n_base, cand, metric, err));
+    TRY(lay_cells(&out, &m, cand, err));
+    if (!size_mul(n, out.n_columns, &len))
+        return error_set(err, ERR_LIMIT, "metric '%s' has too many cells", metric);
+    TRY(mem_new(n, sizeof *out.task, &out.task, err));
+    TRY(mem_new(len, sizeof *out.base, &out.base, err));
+    TRY(mem_new(len, sizeof *out.cand, &out.cand, err));
+    TRY(mem_new(len, sizeof *out.diff, &out.diff, err));
+    /* Without tasks there is nothing to pair: the same value again and again would look like many. */
+    for (i = 0; i < n && (m.cand.cube->axes & AXIS_BIT(AXIS_TASK)); i++)
+        if (fill_row(&out, &m, m.order[i], out.n_tasks))
+            out.task[out.n_tasks++] = cand->axes.task[m.order[i]];
+    *p = out;
+    memset(&out, 0, sizeof out);
+    return OK;
+}
+
+double pairs_mean(const struct pairs *p, const double *values, size_t column)
+{
+    struct summary_sum sum = {0};
+    size_t i, n = 0;
+
+    for (i = 0; i < p->n_tasks; i++) {
+        double value = values[i * p->n_columns + column];
+
+        if (!isfinite(value))
+            continue;
+        summary_add(&sum, value);
+        n++;
+    }
+    return n ? summary_total(&sum) / (double)n : NAN;
+}
+
+bool pairs_identical(const struct pairs *p)
+{
+    size_t i;
+
+    for (i = 0; i < p->n_tasks * p->n_columns; i++)
+        if (fabs(p->diff[i]) > 0)
+            return false;
+    return p->n_tasks > 0;
+}

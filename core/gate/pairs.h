@@ -1,0 +1,29 @@
+/* pairs.h - the values of one metric in the base runs and in the candidate, matched task by task and cell by cell. */
+#ifndef CORE_GATE_PAIRS_H
+#define CORE_GATE_PAIRS_H
+
+#include "core/gate/judgement.h"
+
+/* Cells are (layer, head) or layers where the metric has them: turns and repeats are averaged within the task. Else
+ * they are turns, else there is one. A last column holds the mean over the cells. A value that only one side has is no
+ * pair; several base runs are averaged. Tasks ascend by id, so that nothing hangs on their order in the files. */
+struct pairs {
+    size_t n_tasks, n_cells, n_columns; /* n_columns = n_cells + 1                              */
+    const char **task;                  /* owned table of [n_tasks] ids, borrowed from the run  */
+    struct where *cell;                 /* owned: [n_columns]; -1 where a cell has not the axis */
+    double *base, *cand, *diff;         /* owned: n_tasks x n_columns, NaN = no pair            */
+    bool has_layers;
+};
+
+/* Of a metric that at least one base run and the candidate have. Tasks without any pair are left out. */
+MUST_CHECK enum status pairs_init(struct pairs *p, const struct run *base, size_t n_base, const struct run *cand,
+                                  const char *metric, struct error *err);
+void pairs_done(struct pairs *p);
+
+/* Mean over a column's pairs; NaN when it has none. */
+double pairs_mean(const struct pairs *p, const double *values, size_t column);
+
+/* True when there are pairs and every difference is 0. */
+bool pairs_identical(const struct pairs *p);
+
+#endif

@@ -1,0 +1,32 @@
+/* words.h - numbers and findings as plain sentences. Nothing here claims a cause. */
+#ifndef CORE_GATE_WORDS_H
+#define CORE_GATE_WORDS_H
+
+#include "core/base/buf.h"
+#include "core/gate/judgement.h"
+
+/* Three or four significant digits, no exponent where a reader can do without. */
+void words_number(struct buf *b, double value);
+
+/* The same with its unit; the unit "1" is not said. */
+void words_quantity(struct buf *b, double value, const char *unit);
+
+/* "attn.entropy at layer 9, head 2": without " at …" over all. */
+void words_place(struct buf *b, const char *metric, const struct where *where);
+
+/* "fell by 2.458 bit (3.01 → 0.55)", or "did not move (3.01)" */
+void words_move(struct buf *b, const struct effect *e, const char *unit);
+
+/* "90 % interval -2.6 to -2.3": nothing where it is not known; returns whether it wrote. */
+bool words_interval(struct buf *b, const struct effect *e, double alpha);
+
+/* One sentence on a cell or mean that moved. */
+void words_finding(struct buf *b, const struct finding *f, double alpha);
+
+/* One sentence on a family that was tested; is_identical: every difference is 0. */
+void words_family(struct buf *b, const struct family *f, double alpha, bool is_identical);
+
+/* "layers 0 to 8", "layer 3" */
+void words_layers(struct buf *b, int64_t first, int64_t last);
+
+#endif
