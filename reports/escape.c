@@ -1,33 +1,11 @@
 #include "reports/escape.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"
-
-/* Length of the well-formed UTF-8 character at `s`, and its code point; 0 when there is none (Unicode 15, table 3-7).
- */
-static size_t utf8_next(const unsigned char *s, uint32_t *ret)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80             ? 1
-                 : (s[0] & 0xe0) == 0xc0 ? 2
-                 : (s[0] & 0xf0) == 0xe0 ? 3
-                 : (s[0] & 0xf8) == 0xf0 ? 4
-                                         : 0;
-    uint32_t code = len == 1 ? s[0] : len ? s[0] & (0xffu >> (len + 1)) : 0;
-    size_t i;
-
-    for (i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    if (len == 0 || (len > 1 && code < least[len]) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    *ret = code;
-    return len;
-}
 
 /* Walks `text` character by character; `put` writes each; what is not UTF-8 becomes U+FFFD. */
 static void walk(struct buf *out, const char *text,
@@ -36,15 +14,15 @@ static void walk(struct buf *out, const char *text,
     const unsigned char *s = (const unsigned char *)text;
 
     while (*s) {
-        uint32_t code = 0;
-        size_t len = utf8_next(s, &code);
+        utf8proc_int32_t code = 0;
+        utf8proc_ssize_t len = utf8proc_iterate(s, -1, &code);
 
-        if (len == 0) {
+        if (len <= 0) {
             buf_puts(out, REPLACEMENT);
             s++;
             continue;
         }
-        put(out, (const char *)s, len, code);
+        put(out, (const char *)s, (size_t)len, (uint32_t)code);
         s += len;
     }
 }
@@ -74,10 +52,14 @@ static void put_markdown(struct buf *out, const char *s, size_t len, uint32_t co
         buf_puts(out, "&lt;");
     else if (code == '>')
         buf_puts(out, "&gt;");
+    else if (code == '&')
+        buf_puts(out, "&amp;");
     else {
         if (code < 0x80 && strchr("\\`*_[]|#@!~", (int)code))
             buf_putc(out, '\\');
         buf_append(out, s, len);
+        if (code == '@') /* a zero-width space: a task's name must not call a person */
+            buf_puts(out, "\xe2\x80\x8b");
     }
 }
 
@@ -104,9 +86,15 @@ static void put_prometheus(struct buf *out, const char *s, size_t len, uint32_t 
     }
 }
 
+/* Characters that turn the direction of a line: they can make it read as something else than it says. */
+static bool is_bidi(uint32_t code)
+{
+    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 static void put_terminal(struct buf *out, const char *s, size_t len, uint32_t code)
 {
-    if ((code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0))
+    if ((code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) || is_bidi(code))
         buf_puts(out, REPLACEMENT);
     else
         buf_append(out, s, len);
@@ -137,17 +125,20 @@ void escape_terminal(struct buf *out, const char *text)
     walk(out, text, put_terminal);
 }
 
+static void put_csv(struct buf *out, const char *s, size_t len, uint32_t code)
+{
+    if (code == '"')
+        buf_putc(out, '"');
+    buf_append(out, s, len);
+}
+
 void escape_csv(struct buf *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        buf_puts(out, text);
-        return;
-    }
-    buf_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"')
-            buf_putc(out, '"');
-        buf_putc(out, *text);
-    }
-    buf_putc(out, '"');
+    bool is_quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+    if (is_quoted)
+        buf_putc(out, '"');
+    walk(out, text, put_csv);
+    if (is_quoted)
+        buf_putc(out, '"');
 }

@@ -25,7 +25,7 @@ struct report_input {
 struct report {
     const char *suffix; /* ".junit.xml" before ".xml": the longest matching suffix wins */
     const char *name, *help;
-    void (*write)(const struct report_input *in, struct buf *out);
+    void (*write)(const struct report_input *in, struct buf *out); /* NULL for plots, which reports_write() draws */
 };
 
 /* NULL, and a list of the suffixes in `err`, when no format has that suffix. */

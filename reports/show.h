@@ -1,0 +1,50 @@
+/* show.h - numbers, names and sentences as people read them; machines get all digits elsewhere. */
+#ifndef REPORTS_SHOW_H
+#define REPORTS_SHOW_H
+
+#include "core/base/buf.h"
+#include "reports/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* `text`, or `other` when it is NULL or empty. */
+const char *show_or(const char *text, const char *other);
+
+/* Four significant digits ("0.8123", "1243", "1.2e-5"); "-" for what is not a number. show_delta() has three and a
+ * sign; show_p() "0.0031" or "<0.0001". */
+void show_number(struct buf *out, double value);
+void show_delta(struct buf *out, double value);
+void show_small(struct buf *out, double value);  /* three digits, no sign        */
+void show_margin(struct buf *out, double value); /* as a person wrote it: "0.05" */
+void show_p(struct buf *out, double p);
+
+/* "lo … hi" with the digits of show_delta(); "-" when either is not a number. */
+void show_interval(struct buf *out, double lo, double hi);
+
+/* "" for NULL and for "1", the unit of a ratio. */
+const char *show_unit(const char *unit);
+
+/* The mark of a row: "!" primary and regressed, "·" advisory. */
+const char *show_mark(enum role role, enum verdict verdict);
+
+/* One sentence: what the exit code means here. */
+void show_exit(struct buf *out, const struct report_input *in);
+
+/* "the baseline", "the candidate", as the user named them. */
+const char *show_base(const struct report_input *in);
+const char *show_cand(const struct report_input *in);
+
+/* Appends one line of valid UTF-8 without control characters, at most `columns` wide; "…" shows a cut. */
+void show_clip(struct buf *out, const char *text, size_t columns);
+
+/* Columns that valid UTF-8 takes on a terminal. */
+size_t show_width(const char *text);
+
+/* Appends `text` broken at blanks into lines of at most `columns`; all but the first begin with `indent` blanks. */
+void show_wrap(struct buf *out, const char *text, size_t indent, size_t columns);
+
+/* `where` in words, for foreign task ids of any length. */
+void show_where(struct buf *out, const struct where *w);
+
+#endif
