@@ -44,8 +44,9 @@ static struct onset find(const struct pairs *p)
         if (isnan(pairs_mean(p, p->diff, k)) || layer > o.layer)
             continue;
         if (layer < o.layer) {
-            o.first = o.first < 0 || layer < o.first ? layer : o.first;
-            o.before = layer > o.before ? layer : o.before;
+            if (o.first < 0)
+                o.first = layer;
+            o.before = layer;
         } else if (differs(p, k)) {
             o.head = n++ ? -1 : p->cell[k].head;
         }

@@ -1,0 +1,11 @@
+/* summary_file.h - DIR/NAME/summary.json: one line a metric, small enough to commit and to read in a diff. */
+#ifndef CORE_GATE_SUMMARY_FILE_H
+#define CORE_GATE_SUMMARY_FILE_H
+
+#include "core/gate/baseline.h"
+
+/* n tasks with a value, mean and deviation (ddof 1) over the tasks' means, unit; of all accepted runs together. */
+MUST_CHECK enum status summary_file_write(const struct baseline *b, const struct run *runs, size_t n_runs,
+                                          struct error *err);
+
+#endif

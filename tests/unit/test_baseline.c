@@ -1,0 +1,174 @@
+#include "core/base/file.h"
+#include "core/base/scope.h"
+#include "core/gate/baseline.h"
+#include "core/io/runfile.h"
+#include "tests/support/fake_run.h"
+#include "tests/support/folder.h"
+#include "tests/support/must.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(baseline, .init = folder_make, .fini = folder_drop);
+
+static struct error err;
+
+/* A run file whose attention is `value`. */
+static const char *run_file(const char *name, double value, bool complete)
+{
+    const char *path = folder_file(name);
+    AUTO(run) r = {0};
+
+    fake_run(&r, 8, 1, 2, 2);
+    r.provenance.is_complete = complete;
+    fake_noise(fake_cube(&r, "attn.entropy", value), 0.5, 1);
+    MUST(runfile_write(&r, path, &err));
+    return path;
+}
+
+static void read_text(const char *path, struct buf *text)
+{
+    buf_clear(text);
+    MUST(file_read(path, 1u << 20, text, &err));
+}
+
+Test(baseline, keeps_what_was_accepted)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true), *second = run_file("2.h5", 3.01, true);
+    AUTO(baseline) b = {0};
+    AUTO(run) r = {0};
+    AUTO(buf) text = {0};
+    char summary[300];
+
+    setenv("SOURCE_DATE_EPOCH", "86400", 1);
+    MUST(baseline_accept(dir, "main", first, "the \"first\" run", &err));
+    MUST(baseline_accept(dir, "main", second, "a rerun", &err));
+    MUST(baseline_open(&b, dir, "main", &err));
+    cr_assert(eq(sz, b.n_runs, 2));
+    cr_assert(eq(str, b.runs[0].reason, "the \"first\" run"));
+    cr_assert(eq(str, b.runs[1].when_utc, "1970-01-02T00:00:00Z"));
+    cr_assert(strncmp(b.runs[0].file, "run-", 4) == 0 && strncmp(b.runs[0].file + 4, b.runs[0].hash.hex, 12) == 0);
+    MUST(baseline_run(&b, 1, &r, &err));
+    cr_assert(run_cube(&r, "attn.entropy") != NULL);
+    snprintf(summary, sizeof summary, "%s/main/summary.json", dir);
+    read_text(summary, &text);
+    cr_assert(strstr(buf_text(&text), "    \"attn.entropy\": {\"n\": 8, \"mean\": 3.005, \"sd\": ") != NULL, "%s",
+              buf_text(&text));
+    cr_assert(strstr(buf_text(&text), "\"unit\": \"bit\"}\n  }\n}\n") != NULL, "%s", buf_text(&text));
+}
+
+Test(baseline, lists_names_in_order)
+{
+    const char *dir = folder_file("b"), *run = run_file("1.h5", 3, true);
+    AUTO(arena) strings = {0};
+    char **names;
+    size_t n;
+
+    MUST(baseline_list(dir, &strings, &names, &n, &err));
+    cr_assert(eq(sz, n, 0), "no folder, no baseline");
+    MUST(baseline_accept(dir, "nightly", run, "why", &err));
+    MUST(baseline_accept(dir, "main", run, "why", &err));
+    MUST(dir_make(folder_file("b/empty"), &err));
+    MUST(baseline_list(dir, &strings, &names, &n, &err));
+    cr_assert(eq(sz, n, 2));
+    cr_assert(eq(str, names[0], "main"));
+    cr_assert(eq(str, names[1], "nightly"));
+}
+
+Test(baseline, says_how_to_make_the_first)
+{
+    AUTO(baseline) b = {0};
+
+    cr_assert(eq(int, baseline_open(&b, folder_file("b"), "main", &err), ERR_NO_VERDICT));
+    cr_assert(strstr(err.message, "tare baseline accept RUN --name main --reason") != NULL, "%s", err.message);
+}
+
+Test(baseline, refuses_what_may_not_be_accepted)
+{
+    const char *dir = folder_file("b"), *good = run_file("1.h5", 3, true), *half = run_file("2.h5", 3, false);
+    AUTO(run) other = {0};
+    AUTO(buf) before = {0};
+    AUTO(buf) after = {0};
+
+    MUST(baseline_accept(dir, "main", good, "why", &err));
+    read_text(folder_file("b/main/baseline.json"), &before);
+    cr_assert(eq(int, baseline_accept(dir, "main", good, "again", &err), ERR_USAGE), "the same run twice");
+    error_clear(&err);
+    cr_assert(eq(int, baseline_accept(dir, "main", half, "why", &err), ERR_NO_VERDICT), "an incomplete run");
+    error_clear(&err);
+    cr_assert(eq(int, baseline_accept(dir, "main", good, "", &err), ERR_USAGE), "no reason");
+    error_clear(&err);
+    cr_assert(eq(int, baseline_accept(dir, "../main", good, "why", &err), ERR_USAGE), "a name that climbs");
+    error_clear(&err);
+    cr_assert(eq(int, baseline_accept(dir, "main", folder_file("none.h5"), "why", &err), ERR_IO), "no such file");
+    error_clear(&err);
+    fake_run(&other, 8, 1, 2, 2);
+    fake_cube(&other, "attn.entropy", 3)->version = 9;
+    MUST(runfile_write(&other, folder_file("3.h5"), &err));
+    cr_assert(eq(int, baseline_accept(dir, "main", folder_file("3.h5"), "why", &err), ERR_NO_VERDICT),
+              "not comparable");
+    cr_assert(strstr(err.message, "definition version") != NULL, "%s", err.message);
+    error_clear(&err);
+    read_text(folder_file("b/main/baseline.json"), &after);
+    cr_assert(eq(str, after.data, before.data), "a refusal changes nothing");
+}
+
+Test(baseline, notices_a_changed_run)
+{
+    const char *dir = folder_file("b");
+    AUTO(baseline) b = {0};
+    AUTO(run) r = {0};
+    char *path = NULL;
+
+    MUST(baseline_accept(dir, "main", run_file("1.h5", 3, true), "why", &err));
+    MUST(baseline_open(&b, dir, "main", &err));
+    MUST(path_join(b.dir, b.runs[0].file, &path, &err));
+    MUST(file_write(path, "not what it was", 15, &err));
+    free(path);
+    cr_assert(eq(int, baseline_run(&b, 0, &r, &err), ERR_FORMAT));
+    cr_assert(strstr(err.message, "was changed after it was accepted") != NULL, "%s", err.message);
+}
+
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+Test(baseline, refuses_foreign_indexes)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"", "not valid JSON"},
+        {"[]", "expected an object"},
+        {"{\"schema\": 2, \"runs\": []}", "schema 2 is newer"},
+        {"{\"schema\": 1, \"runs\": []}", "1 to"},
+        {"{\"schema\": 1}", "'runs' is missing"},
+        {"{\"schema\": 1, \"runs\": [3]}", "/runs/0"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"a.h5\"}]}", "'sha256' is missing"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"a.h5\", \"sha256\": \"12\"}]}", "64 lower-case"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"../a.h5\", \"sha256\": \"" HASH "\"}]}", "leads out"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"/etc/passwd\", \"sha256\": \"" HASH "\"}]}", "leads out"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"a.h5\", \"sha\": \"" HASH "\"}]}", "unknown key"},
+    };
+    size_t i;
+
+    MUST(dir_make(folder_file("b/main"), &err));
+    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+        AUTO(baseline) b = {0};
+
+        MUST(file_write(folder_file("b/main/baseline.json"), bad[i].text, strlen(bad[i].text), &err));
+        cr_assert(eq(int, baseline_open(&b, folder_file("b"), "main", &err), ERR_FORMAT), "%s", bad[i].text);
+        cr_assert(strstr(err.message, bad[i].says) != NULL, "%s", err.message);
+        cr_assert(strstr(err.message, "baseline.json") != NULL, "%s", err.message);
+        error_clear(&err);
+    }
+}
+
+Test(baseline, names_are_plain_words)
+{
+    static const char *const bad[] = {"", ".", "..", ".hidden", "a/b", "a b", "ä", "a\n", "-x\\"};
+    size_t i;
+
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_assert(not(baseline_name_ok(bad[i])), "'%s'", bad[i]);
+    cr_assert(baseline_name_ok("smoke_v1.2-rc") && baseline_name_ok("7"));
+}
