@@ -14,7 +14,7 @@ static const struct tol ratio = {0, 1e-15};
 
 static void streams(uint64_t *stream, size_t n)
 {
-    char name[16];
+    char name[32];
     size_t i;
 
     for (i = 0; i < n; i++) {
