@@ -56,6 +56,21 @@ static enum status describe(struct family *f, const struct rule_for *rule, const
     return OK;
 }
 
+/* What rises or falls with the number of visible keys alone says nothing between prompts of other lengths, unless the
+ * policy insists. */
+static bool follows_length(const struct tested *t, const struct comparison *c)
+{
+    static const char *const metrics[] = {"attn.entropy", "attn.max_weight", "attn.head_std"};
+    size_t i;
+
+    if (c->prompts_equal || t->rule->on_change == ON_CHANGE_REGRESSED)
+        return false;
+    for (i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        if (strcmp(t->family.metric, metrics[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool measured(const struct run *r, const char *metric)
 {
     const struct cube *c = run_cube(r, metric);
@@ -104,6 +119,9 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     t->share = 1;
     t->state = FAMILY_UNPAIRED;
     TRY(describe(&t->family, t->rule, metric, texts, err));
+    t->follows_length = follows_length(t, c);
+    if (t->follows_length)
+        t->family.role = t->family.worst.role = ROLE_ADVISORY;
     if (!measured(c->cand, metric->metric) || !measured_in_base(c, metric->metric))
         return OK;
     if (metric->noise == NOISE_RUN && c->other_machine) {
@@ -223,6 +241,7 @@ static enum verdict judge_cells(struct tested *t, const struct comparison *c, si
             continue;
         v = moved(t, c, &e);
         t->family.n_beyond += v != VERDICT_NONE;
+        t->n_open += v == VERDICT_NONE && fabs(e.delta) > t->family.margin;
         gravest = v > gravest ? v : gravest;
         if (v < worst || (v == worst && !(fabs(e.delta) > largest)))
             continue;
@@ -243,7 +262,7 @@ static size_t needed(const struct tested *t, const struct comparison *c)
     size_t enough;
     double room;
 
-    if (f->effect.p_min > alpha / t->share && !(sd > 0))
+    if (f->effect.p_min * t->share > alpha && !(sd > 0))
         return attainable;
     if (f->better == BETTER_HIGHER)
         room = f->margin + f->effect.delta;
@@ -276,7 +295,7 @@ static enum verdict family_verdict(const struct tested *t, const struct comparis
     if (gravest == VERDICT_REGRESSED || gravest == VERDICT_CHANGED || mean == VERDICT_IMPROVED)
         return gravest;
     /* Too few tasks to have shown anything: that nothing was seen says nothing. */
-    if (f->effect.p_min > c->policy->alpha || !inside(f))
+    if (f->effect.p_min * t->share > c->policy->alpha || !inside(f))
         return VERDICT_INCONCLUSIVE;
     return cells == VERDICT_IMPROVED ? VERDICT_IMPROVED : VERDICT_PASS;
 }
@@ -287,6 +306,7 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
     struct family *f = &t->family;
     bool is_identical = pairs_identical(&t->pairs);
     size_t worst = SIZE_MAX;
+    struct words_about about;
     enum verdict cells;
     char *text = NULL;
 
@@ -304,7 +324,12 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
     TRY(arena_strdup(texts, buf_text(&words), &text, err));
     f->worst.words = text;
     buf_clear(&words);
-    words_family(&words, f, c->policy->alpha, is_identical);
+    about = (struct words_about){.alpha = c->policy->alpha,
+                                 .p_floor = f->effect.p_min * t->share,
+                                 .is_identical = is_identical,
+                                 .n_open = t->n_open,
+                                 .follows_length = t->follows_length};
+    words_family(&words, f, &about);
     TRY(buf_check(&words, err));
     TRY(arena_strdup(texts, buf_text(&words), &text, err));
     f->words = text;

@@ -34,6 +34,8 @@ struct tested {
     double p;                    /* smallest adjusted p of the columns; NaN unless tested     */
     double p_adj;                /* over the families of its role                             */
     double share;                /* what a column's p is multiplied by for the other families */
+    size_t n_open;               /* cells beyond the margin that are not significant          */
+    bool follows_length;         /* set aside: the prompts differ in length, and so it does   */
 };
 
 /* Pairs and tests. `metric` is the cube of the candidate, or of a base run where the candidate has none. */

@@ -212,6 +212,20 @@ static const struct finding *strongest(const struct judgement *j, enum verdict v
     return NULL;
 }
 
+/* How many are open, and how many tasks would decide the one that needs the most. */
+static void put_undecided(struct buf *b, const struct judgement *j, const struct tally *y)
+{
+    size_t i, needed = 0;
+
+    for (i = 0; i < j->n_families; i++)
+        if (counts(&j->families[i]) && j->families[i].n_needed > needed)
+            needed = j->families[i].n_needed;
+    buf_printf(b, "%zu primary metric%s undecided over %zu task%s", y->primary[VERDICT_INCONCLUSIVE],
+               y->primary[VERDICT_INCONCLUSIVE] == 1 ? " is" : "s are", j->n_pairs, j->n_pairs == 1 ? "" : "s");
+    if (needed)
+        buf_printf(b, ", about %zu would decide", needed);
+}
+
 static enum status find_headline(struct judgement *j, const struct tally *y, struct error *err)
 {
     const struct finding *f = strongest(j, j->verdict);
@@ -230,6 +244,8 @@ static enum status find_headline(struct judgement *j, const struct tally *y, str
                    j->n_pairs == 1 ? "" : "s");
         if (y->primary[VERDICT_INCONCLUSIVE])
             buf_printf(&b, ", %zu undecided", y->primary[VERDICT_INCONCLUSIVE]);
+    } else if (j->verdict == VERDICT_INCONCLUSIVE) {
+        put_undecided(&b, j, y);
     } else {
         buf_puts(&b, j->n_reasons ? j->reasons[0] : "nothing to say");
     }

@@ -109,28 +109,35 @@ static void put_mean(struct buf *b, const struct family *f, double alpha)
     put_margin(b, f->margin, f->unit);
 }
 
-static void put_cells_beyond(struct buf *b, const struct family *f)
+static void put_cells_beyond(struct buf *b, const struct family *f, size_t n_open)
 {
     char text[160];
 
     if (f->n_compared < 2)
         return;
-    if (!f->n_beyond) {
-        buf_printf(b, "; none of %zu cells beyond it", f->n_compared);
-        return;
-    }
     where_text(&f->worst.where, text, sizeof text);
-    buf_printf(b, "; %zu of %zu cells beyond it, most at %s: ", f->n_beyond, f->n_compared, text);
-    words_move(b, &f->worst.effect, f->unit);
+    if (f->n_beyond) {
+        buf_printf(b, "; %zu of %zu cells beyond it, most at %s: ", f->n_beyond, f->n_compared, text);
+        words_move(b, &f->worst.effect, f->unit);
+        if (n_open)
+            buf_printf(b, "; %zu more without being significant", n_open);
+    } else if (n_open) {
+        buf_printf(b, "; %zu of %zu cells beyond it without being significant, most at %s: ", n_open, f->n_compared,
+                   text);
+        words_move(b, &f->worst.effect, f->unit);
+    } else {
+        buf_printf(b, "; none of %zu cells beyond it", f->n_compared);
+    }
 }
 
 /* What this number of tasks can and cannot show. */
-static void put_power(struct buf *b, const struct family *f, double alpha)
+static void put_power(struct buf *b, const struct family *f, const struct words_about *about)
 {
     const struct effect *e = &f->effect;
 
-    if (e->p_min > alpha) {
-        buf_printf(b, "; with %zu task%s p cannot be below %.2g", e->n, e->n == 1 ? "" : "s", e->p_min);
+    if (about->p_floor > about->alpha) {
+        buf_printf(b, "; with %zu task%s %sp cannot be below %.2g", e->n, e->n == 1 ? "" : "s",
+                   about->p_floor > e->p_min ? "adjusted " : "", fmin(1, about->p_floor));
     } else if (!isnan(e->mde)) {
         buf_printf(b, "; %zu tasks detect ", e->n);
         words_quantity(b, e->mde, f->unit);
@@ -144,21 +151,26 @@ static void put_power(struct buf *b, const struct family *f, double alpha)
         buf_puts(b, "; it lies so close to the margin that more tasks would hardly decide");
 }
 
-void words_family(struct buf *b, const struct family *f, double alpha, bool is_identical)
+void words_family(struct buf *b, const struct family *f, const struct words_about *about)
 {
-    if (is_identical) {
+    if (about->is_identical) {
         buf_printf(b, "identical in %s%zu task%s", f->effect.n > 1 ? "all " : "", f->effect.n,
                    f->effect.n == 1 ? "" : "s");
         return;
     }
     if (f->verdict == VERDICT_INCONCLUSIVE)
         buf_puts(b, "undecided: ");
-    put_mean(b, f, alpha);
-    put_cells_beyond(b, f);
-    if (isnan(f->margin))
+    put_mean(b, f, about->alpha);
+    if (isnan(f->margin)) {
         buf_puts(b, "; no margin is known for it, so it is not judged");
-    else if (f->verdict == VERDICT_INCONCLUSIVE)
-        put_power(b, f, alpha);
+        return;
+    }
+    put_cells_beyond(b, f, about->n_open);
+    if (f->verdict == VERDICT_INCONCLUSIVE || f->effect.mde > f->margin)
+        put_power(b, f, about);
+    if (about->follows_length)
+        buf_puts(b, "; it follows the prompt's length by itself, so that between prompts it informs and "
+                    "attn.entropy_norm decides");
 }
 
 void words_layers(struct buf *b, int64_t first, int64_t last)

@@ -23,8 +23,17 @@ bool words_interval(struct buf *b, const struct effect *e, double alpha);
 /* One sentence on a cell or mean that moved. */
 void words_finding(struct buf *b, const struct finding *f, double alpha);
 
-/* One sentence on a family that was tested; is_identical: every difference is 0. */
-void words_family(struct buf *b, const struct family *f, double alpha, bool is_identical);
+/* What a family's sentence needs beside the family. */
+struct words_about {
+    double alpha;
+    double p_floor;      /* smallest p that its tasks can give, adjusted for the other families */
+    bool is_identical;   /* every difference is 0                                              */
+    size_t n_open;       /* cells beyond the margin that are not significant                   */
+    bool follows_length; /* set aside because the prompts differ                              */
+};
+
+/* One sentence on a family that was tested. */
+void words_family(struct buf *b, const struct family *f, const struct words_about *about);
 
 /* "layers 0 to 8", "layer 3" */
 void words_layers(struct buf *b, int64_t first, int64_t last);

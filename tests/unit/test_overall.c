@@ -1,0 +1,124 @@
+#include "core/base/scope.h"
+#include "core/gate/decide.h"
+#include "tests/support/fake_run.h"
+#include "tests/support/folder.h"
+#include "tests/support/gate_case.h"
+#include "tests/support/must.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(overall, .init = folder_make, .fini = folder_drop);
+
+Test(overall, failed_requests_leave_no_verdict)
+{
+    AUTO(run) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(judgement) j = {0};
+    struct cube *failed;
+    size_t i;
+
+    gate_replies(&base, &cand, 16, -1, -0.3);
+    fake_cube(&base, "reply.failed", 0);
+    failed = fake_cube(&cand, "reply.failed", 0);
+    for (i = 0; i < 5; i++)
+        failed->values[i] = 1;
+    gate_decide_default(&j, &base, &cand);
+    cr_assert(j.verdict == VERDICT_NONE && j.exit_code == 3, "%s", j.headline);
+    cr_assert(strstr(j.headline, "10.4 % of the candidate's requests failed, the policy allows 5 %") != NULL, "%s",
+              j.headline);
+}
+
+Test(overall, required_means_measured_and_decided)
+{
+    static const char alignment[] = "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.001}, "
+                                    "\"required\": true}";
+    static const char absent[] = "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.1}}, "
+                                 "\"attn.entropy\": {\"role\": \"advisory\", \"required\": true}";
+    AUTO(run) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(judgement) open = {0};
+    AUTO(judgement) closed = {0};
+    AUTO(judgement) missing = {0};
+
+    gate_replies(&base, &cand, 16, -1, 0);
+    gate_decide(&open, &base, 1, &cand, alignment, "");
+    cr_assert(open.verdict == VERDICT_INCONCLUSIVE && open.exit_code == 0, "%s", open.headline);
+    gate_decide(&closed, &base, 1, &cand, alignment, "\"on_inconclusive\": \"fail\",");
+    cr_assert(closed.verdict == VERDICT_INCONCLUSIVE && closed.exit_code == 3);
+    gate_decide(&missing, &base, 1, &cand, absent, "");
+    cr_assert(missing.verdict == VERDICT_NONE && missing.exit_code == 3, "%s", missing.headline);
+    cr_assert(missing.n_not_measured == 1 && strcmp(missing.not_measured[0], "attn.entropy") == 0);
+}
+
+Test(overall, nothing_primary_is_no_verdict)
+{
+    AUTO(run) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(judgement) advisory = {0};
+    AUTO(judgement) no_margin = {0};
+    AUTO(judgement) one_side = {0};
+
+    gate_replies(&base, &cand, 16, -1, -0.3);
+    gate_decide(&advisory, &base, 1, &cand, "", "");
+    cr_assert(advisory.verdict == VERDICT_NONE && advisory.exit_code == 3, "%s", advisory.headline);
+    gate_decide(&no_margin, &base, 1, &cand, "\"*\": {\"role\": \"primary\"}", "");
+    cr_assert(no_margin.verdict == VERDICT_NONE && no_margin.n_findings == 0, "significance alone cannot fail");
+    fake_cube(&base, "intent.actions", 1);
+    gate_decide(&one_side, &base, 1, &cand, "\"intent.actions\": {\"role\": \"primary\", \"margin\": {\"abs\": 1}}",
+                "");
+    cr_assert(one_side.verdict == VERDICT_NONE && one_side.n_not_measured == 1);
+}
+
+Test(overall, limits_hold_for_the_candidate_alone)
+{
+    static const char limits[] =
+        "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.5}, \"limits\": [{\"op\": \">=\", "
+        "\"value\": 0.6, \"severity\": \"%s\", \"reason\": \"readers notice\"}]}";
+    static const struct {
+        const char *severity;
+        double base, cand;
+        enum verdict verdict;
+        bool broken;
+    } rows[] = {{"fail", 0.7, 0.5, VERDICT_REGRESSED, true},
+                {"warn", 0.7, 0.5, VERDICT_PASS, true},
+                {"fail", 0.5, 0.5, VERDICT_PASS, true},
+                {"fail", 0.7, 0.7, VERDICT_PASS, false}};
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AUTO(run) base = {0};
+        AUTO(run) cand = {0};
+        AUTO(judgement) j = {0};
+        char metrics[400];
+
+        fake_run(&base, 8, 1, 0, 0);
+        fake_run(&cand, 8, 1, 0, 0);
+        fake_cube(&base, "intent.alignment", rows[i].base);
+        fake_cube(&cand, "intent.alignment", rows[i].cand);
+        snprintf(metrics, sizeof metrics, limits, rows[i].severity);
+        gate_decide(&j, &base, 1, &cand, metrics, "");
+        cr_assert(j.verdict == rows[i].verdict, "row %zu: %s", i, j.headline);
+        cr_assert(j.n_limits == 1 && j.limits[0].broken == rows[i].broken, "row %zu", i);
+        cr_assert(strstr(j.limits[0].words, "readers notice") != NULL);
+    }
+}
+
+Test(overall, says_what_changed_before_any_number)
+{
+    AUTO(run) base = {0};
+    AUTO(run) cand = {0};
+    AUTO(judgement) j = {0};
+
+    gate_attention(&base, &cand, (struct gate_change){.n_tasks = 12});
+    base.provenance.weights_version = fake_text(&base, "w1");
+    cand.provenance.weights_version = fake_text(&cand, "w2");
+    cand.provenance.model_served = fake_text(&cand, "m2");
+    cand.provenance.tool_version = fake_text(&cand, "9.9");
+    gate_decide_default(&j, &base, &cand);
+    cr_assert(eq(sz, j.n_changes, 3));
+    cr_assert(eq(str, (char *)j.changes[0].what, "weights"));
+    cr_assert(eq(str, (char *)j.changes[1].what, "served model"));
+    cr_assert(eq(str, (char *)j.changes[2].what, "tool"));
+    cr_assert(j.causes_confounded);
+}
