@@ -60,7 +60,17 @@ static void read_lead(struct lead *l, const char *text, size_t at)
         l->is_bad = textmatch_is_word(textmatch_char_before(text, at - n, &m), true);
 }
 
-/* The unit, multiplier or counter behind a number that ends at *end. False when letters follow that are none. */
+/* 5月6日: month and day are a date, as 2024-05-06 is. */
+static bool is_date(const char *text, size_t len, size_t at)
+{
+    size_t n;
+    int32_t c = textmatch_char_at(text, len, at, &n);
+
+    return c == 0x6708 || c == 0x65E5;
+}
+
+/* The unit, multiplier or counter behind a number that ends at *end. False when letters follow that are none, or a
+ * date. */
 static bool read_tail(struct quantity *q, const struct lead *l, const char *text, size_t len, size_t *end)
 {
     struct unit unit = {QUANTITY_PLAIN, 1, 0};
@@ -78,6 +88,8 @@ static bool read_tail(struct quantity *q, const struct lead *l, const char *text
         unit = l->currency;
     else if (n == 0)
         n = quantity_counter_at(text, len, *end);
+    if (n == 0 && is_date(text, len, *end))
+        return false;
     *end += n;
     q->kind = unit.kind;
     q->scale = unit.scale;

@@ -7,8 +7,8 @@
  *   1.234,5  1,234.5   of two different marks the last is the decimal mark
  *   -5  +5  .5  2e3  3x10^8  3 \times 10^{8}  10k  3 million  5万   signs stand directly before the digits
  *   twelve  one hundred and five  三百二十 (before a unit or counter)   English and Chinese words; "one" alone is none
- * What does not, and is compared as text: clock times 9:30, dates 2024-05-06, versions 1.2.3, fractions 1/2, ordinals
- * 3rd, codes E-417 and B12, and the numbers of a list at the beginning of lines. "5-10 kg" is 5, and 10 kg.
+ * What does not, and is compared as text: clock times 9:30, dates 2024-05-06 and 5月6日, versions 1.2.3, fractions 1/2,
+ * ordinals 3rd, codes E-417 and B12, and the numbers of a list at the beginning of lines. "5-10 kg" is 5, and 10 kg.
  */
 #ifndef CORE_METRICS_QUANTITY_H
 #define CORE_METRICS_QUANTITY_H
