@@ -16,7 +16,7 @@ void buf_done(struct buf *b)
 void buf_clear(struct buf *b)
 {
     b->len = 0;
-    b->failed = false;
+    b->failed = b->is_full = false;
     if (b->data)
         b->data[0] = '\0';
 }
@@ -28,8 +28,10 @@ static bool reserve(struct buf *b, size_t more)
     size_t need, cap;
     char *data;
 
-    if (b->failed || !size_add(b->len, more, &need) || need > limit || !size_add(need, 1, &need)) {
-        b->failed = true;
+    if (b->failed)
+        return false;
+    if (!size_add(b->len, more, &need) || need > limit || !size_add(need, 1, &need)) {
+        b->failed = b->is_full = true;
         return false;
     }
     if (need <= b->cap)
@@ -98,7 +100,7 @@ enum status buf_check(const struct buf *b, struct error *err)
 
     if (!b->failed)
         return OK;
-    if (b->len >= limit / 2)
+    if (b->is_full)
         return error_set(err, ERR_LIMIT, "text is longer than its limit of %zu bytes", limit);
     return error_set(err, ERR_MEMORY, "no memory for a text of more than %zu bytes", b->len);
 }

@@ -13,6 +13,7 @@ struct buf {
     size_t cap;
     size_t limit; /* 0 = BUF_DEFAULT_LIMIT                                                       */
     bool failed;  /* an append did not fit or found no memory; later appends do nothing          */
+    bool is_full; /* … and it was the limit, not the memory                                      */
 };
 
 #define BUF_DEFAULT_LIMIT ((size_t)1 << 30)
