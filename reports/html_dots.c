@@ -113,7 +113,8 @@ static void put_strip(struct buf *out, const struct series *s, const struct cube
     html_text(out, c->metric, 60);
     buf_puts(out, "</h3><small>");
     html_text(out, c->help, 160);
-    buf_puts(out, " A dot is a task, the tick their mean.</small></figcaption>\n");
+    buf_puts(out, c->help && *c->help ? ". A dot is a task, the tick their mean.</small></figcaption>\n"
+                                      : "A dot is a task, the tick their mean.</small></figcaption>\n");
     buf_printf(out, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", WIDTH, height);
     html_text(out, c->metric, 60);
     buf_puts(out, " of each task, base and candidate\">\n");

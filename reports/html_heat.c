@@ -77,7 +77,9 @@ static void put_fill(struct buf *out, const struct heat *h, double value)
 {
     double share = h->most > 0 ? fabs(value) / h->most : 0;
 
-    buf_printf(out, " class=\"%s\" fill-opacity=\"%.2f\"", value < 0 ? "lower" : "higher", share);
+    /* The square root keeps small differences visible beside one head that collapsed. */
+    buf_printf(out, " class=\"%s\" fill-opacity=\"%.2f\"", value < 0 ? "lower" : "higher",
+               h->has_base ? sqrt(share) : share);
 }
 
 static void put_cell(struct buf *out, const struct heat *h, size_t layer, size_t head)
@@ -146,10 +148,10 @@ static void put_map(struct buf *out, const struct heat *h)
 
     buf_puts(out, "<figure class=\"card\" style=\"margin-top:1rem\"><figcaption><h3>");
     html_text(out, h->metric, 60);
-    buf_puts(out, h->has_base
-                      ? ", difference by layer and head</h3><small>Blue: lower in the candidate; orange: higher. "
-                        "Outlined cells are significant and beyond the margin."
-                      : " by layer and head</h3><small>Darker is higher.");
+    buf_puts(out, h->has_base ? ", difference by layer and head</h3><small>Blue: lower in the candidate; orange: "
+                                "higher; colour grows with the square root. "
+                                "Outlined cells are significant and beyond the margin."
+                              : " by layer and head</h3><small>Darker is higher.");
     buf_printf(out,
                "</small></figcaption>\n<div class=\"scroll\"><svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;"
                "max-width:%.0fpx\" role=\"img\" aria-label=\"",
@@ -157,7 +159,8 @@ static void put_map(struct buf *out, const struct heat *h)
     html_text(out, h->metric, 60);
     buf_printf(out, " by %zu layers and %zu heads, largest absolute value ", h->n_layers, h->n_heads);
     html_number(out, h->most, show_small);
-    buf_puts(out, "\">\n");
+    buf_printf(out, "\">\n<rect class=\"zero\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"/>\n", LEFT, TOP,
+               h->cell_w * (double)h->n_layers, h->cell_h * (double)h->n_heads);
     for (i = 0; i < h->n_layers * h->n_heads; i++)
         put_cell(out, h, i / h->n_heads, i % h->n_heads);
     put_labels(out, h);

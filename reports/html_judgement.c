@@ -67,7 +67,7 @@ void html_banner(struct buf *out, const struct report_input *in)
         AUTO(buf) words = {0};
 
         show_exit(&words, in);
-        buf_puts(out, in->is_gate ? "Gate: " : "Diff: ");
+        buf_puts(out, in->is_gate ? "Gate, " : "Diff, ");
         html_text(out, buf_text(&words), WORDS);
     }
     buf_puts(out, ".</p>\n");
@@ -96,7 +96,7 @@ static void put_finding(struct buf *out, const struct finding *f)
     html_number(out, f->effect.base, show_number);
     buf_puts(out, " &rarr; ");
     html_number(out, f->effect.cand, show_number);
-    buf_putc(out, ' ');
+    buf_puts(out, *show_unit(f->unit) ? " " : "");
     html_text(out, show_unit(f->unit), 20);
     buf_puts(out, ", adjusted p ");
     html_number(out, f->effect.p_adj, show_p);
@@ -170,12 +170,11 @@ static void put_family(struct buf *out, const struct family *f)
     buf_printf(out, "<tr class=\"%s %s\"><th scope=\"row\" class=\"any\"><code>", role_name(f->role),
                verdict_name(f->verdict));
     html_text(out, f->metric, NAME);
-    buf_puts(out, "</code> ");
+    buf_puts(out, "</code> <span class=\"unit\">");
     html_text(out, show_unit(f->unit), 20);
-    buf_puts(out, "<small>");
+    buf_puts(out, "</span><small>");
     html_text(out, f->words, WORDS);
     buf_puts(out, "</small></th>");
-    buf_printf(out, "<td data-l=\"role\">%s</td>", role_name(f->role));
     html_cell(out, "base", e->base, show_number);
     html_cell(out, "candidate", e->cand, show_number);
     html_cell(out, "difference", e->delta, show_delta);
@@ -185,9 +184,9 @@ static void put_family(struct buf *out, const struct family *f)
     html_cell(out, "adjusted p", e->p_adj, show_p);
     html_cell(out, "detectable", e->mde, show_small);
     html_cell(out, "margin", f->margin, show_margin);
-    buf_printf(out, "<td class=\"num\" data-l=\"pairs\">%zu</td><td data-l=\"verdict\">", e->n);
+    buf_printf(out, "<td class=\"num\" data-l=\"pairs\">%zu</td><td data-l=\"verdict\"><span>", e->n);
     html_chip(out, f->verdict);
-    buf_puts(out, "</td></tr>\n");
+    buf_printf(out, "<small> %s</small></span></td></tr>\n", role_name(f->role));
 }
 
 void html_families(struct buf *out, const struct report_input *in)
@@ -202,7 +201,7 @@ void html_families(struct buf *out, const struct report_input *in)
         "<section id=\"metrics\"><h2>Metrics</h2>\n<p class=\"lead\">Difference is candidate minus base. The bar is "
         "its %.4g&nbsp;%% interval; the shaded band is the margin within which a difference does not count. "
         "Hollow dots are advisory: they inform and never decide.</p>\n<div class=\"card scroll\">"
-        "<table class=\"cards\"><thead><tr><th>metric</th><th>role</th><th class=\"num\">base</th><th class=\"num\">"
+        "<table class=\"cards\"><thead><tr><th>metric</th><th class=\"num\">base</th><th class=\"num\">"
         "candidate</th><th class=\"num\">difference</th><th>interval and margin</th><th class=\"num\">adj. p</th>"
         "<th class=\"num\"><abbr title=\"smallest difference that this sample detects with power 0.8\">detectable"
         "</abbr></th><th class=\"num\">margin</th><th class=\"num\">pairs</th><th>verdict</th></tr></thead><tbody>\n",
@@ -224,7 +223,7 @@ static void put_limit(struct buf *out, const struct limit_result *l)
     buf_puts(out, "</code></th><td class=\"any\" data-l=\"where\">");
     html_where(out, &l->where);
     buf_printf(out, "</td><td class=\"num\" data-l=\"must be\">%s ", ops[l->limit.op]);
-    html_number(out, l->limit.value, show_number);
+    html_number(out, l->limit.value, show_margin);
     buf_puts(out, "</td>");
     html_cell(out, "base", l->base, show_number);
     html_cell(out, "candidate", l->cand, show_number);

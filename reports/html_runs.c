@@ -163,9 +163,9 @@ void html_metrics(struct buf *out, const struct report_input *in)
 
         buf_puts(out, "<tr><th scope=\"row\" class=\"any\"><code>");
         html_text(out, c->metric, NAME);
-        buf_puts(out, "</code> ");
+        buf_puts(out, "</code> <span class=\"unit\">");
         html_text(out, show_unit(c->unit), 20);
-        buf_puts(out, "<small>");
+        buf_puts(out, "</span><small>");
         html_text(out, c->help, NAME);
         buf_printf(out, "</small></th><td class=\"num\" data-l=\"tasks\">%zu</td>", s.n);
         html_cell(out, "mean", s.mean, show_number);

@@ -25,7 +25,7 @@ static void put_nav(struct buf *out, const struct buf *body)
 {
     static const struct {
         const char *id, *name;
-    } parts[] = {{"findings", "Findings"},     {"changed", "What changed"},      {"metrics", "Metrics"},
+    } parts[] = {{"changed", "What changed"},  {"findings", "Findings"},         {"metrics", "Metrics"},
                  {"turns", "Turns"},           {"attention", "Attention"},       {"tasks", "Tasks"},
                  {"latency", "Latency"},       {"limits", "Limits and gaps"},    {"notes", "Notes"},
                  {"provenance", "Provenance"}, {"read", "How to read this page"}};
@@ -64,8 +64,8 @@ static void put_body(struct buf *out, const struct series *s)
 {
     const struct report_input *in = s->in;
 
-    html_findings(out, in);
     html_changes(out, in);
+    html_findings(out, in);
     html_families(out, in);
     html_metrics(out, in);
     html_turns(out, s);

@@ -116,7 +116,7 @@ const char *show_mark(enum role role, enum verdict verdict)
 void show_exit(struct buf *out, const struct report_input *in)
 {
     static const char *const meaning[] = {
-        "passed, or nothing that fails", "a regression: the release is stopped",
+        "passed, or nothing that fails", "a regression, the release is stopped",
         "usage or configuration",        "no verdict could be given",
         "a source or file failed",       "an error of the program itself",
     };
