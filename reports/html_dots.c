@@ -15,15 +15,14 @@ static double largest(double a, double b)
 
 void html_interval_plot(struct buf *out, const struct effect *e, double margin)
 {
-    double most = largest(largest(largest(largest(0, e->delta), e->ci_lo), e->ci_hi), margin) * 1.12;
-    struct svg_plot p = {2, PLOT_W - 2, 0, PLOT_H, -most, most, 0, 1};
+    double most = fmin(largest(largest(largest(largest(0, e->delta), e->ci_lo), e->ci_hi), margin) * 1.12, 1e300),
+           end = most > 0 ? most : 1;
+    struct svg_plot p = {2, PLOT_W - 2, 0, PLOT_H, -end, end, 0, 1};
 
     if (!isfinite(e->delta)) {
         buf_puts(out, "<span class=\"same\">not known</span>");
         return;
     }
-    if (!(most > 0))
-        p.x_hi = 1 - (p.x_lo = -1) - 1;
     buf_printf(out, "<svg class=\"ci\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"difference ", PLOT_W, PLOT_H);
     html_number(out, e->delta, show_delta);
     buf_puts(out, ", interval ");

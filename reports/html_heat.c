@@ -75,10 +75,13 @@ static const struct finding *finding_at(const struct heat *h, const struct where
 
 static void put_fill(struct buf *out, const struct heat *h, double value)
 {
-    double share = h->most > 0 ? fabs(value) / h->most : 0;
+    double share = h->most > 0 ? fmin(1, fabs(value) / h->most) : 0;
 
     /* The square root keeps small differences visible beside one head that collapsed. */
-    buf_printf(out, " class=\"%s\" fill-opacity=\"%.2f\"", value < 0 ? "lower" : "higher",
+    buf_printf(out, " class=\"%s\" fill-opacity=\"%.2f\"",
+               !h->has_base ? "value"
+               : value < 0  ? "lower"
+                            : "higher",
                h->has_base ? sqrt(share) : share);
 }
 
@@ -131,7 +134,7 @@ static void put_scale(struct buf *out, const struct heat *h, double y)
 
     for (i = h->has_base ? -10 : 0; i <= 10; i++) {
         buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"8\" height=\"9\"", x + 8 * (i + 10), y);
-        put_fill(out, h, h->most * i / 10);
+        put_fill(out, h, h->most / 10 * i);
         buf_puts(out, "/>");
     }
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", x + (h->has_base ? -4 : 76), y + 9);

@@ -25,7 +25,7 @@ static void put_facts(struct buf *out, const struct report_input *in)
     buf_clear(&text);
     buf_printf(&text, "%zu", j->n_pairs);
     put_fact(out, "tasks compared", buf_text(&text));
-    put_fact(out, "policy", show_or(j->policy_name, "built in"));
+    put_fact(out, "policy", show_policy(j));
     buf_clear(&text);
     buf_printf(&text, "%.4g", j->alpha);
     put_fact(out, "alpha", buf_text(&text));
@@ -61,7 +61,7 @@ void html_banner(struct buf *out, const struct report_input *in)
     html_text(out, show_cand(in), NAME);
     buf_printf(out, "</p>\n<h1><span class=\"verdict\">%s</span> ",
                j->verdict == VERDICT_NONE ? "no verdict" : verdict_name(j->verdict));
-    html_text(out, j->headline, WORDS);
+    html_text(out, show_headline(j), WORDS);
     buf_puts(out, "</h1>\n<p>");
     {
         AUTO(buf) words = {0};
@@ -89,20 +89,8 @@ static void put_finding(struct buf *out, const struct finding *f)
     buf_printf(out, "<li class=\"%s %s\"><p>", verdict_name(f->verdict), role_name(f->role));
     html_text(out, show_or(f->words, f->metric), WORDS);
     buf_puts(out, "</p><small>");
-    html_text(out, f->metric, NAME);
-    buf_puts(out, ", ");
-    html_where(out, &f->where);
-    buf_puts(out, ": ");
-    html_number(out, f->effect.base, show_number);
-    buf_puts(out, " &rarr; ");
-    html_number(out, f->effect.cand, show_number);
-    buf_puts(out, *show_unit(f->unit) ? " " : "");
-    html_text(out, show_unit(f->unit), 20);
-    buf_puts(out, ", adjusted p ");
-    html_number(out, f->effect.p_adj, show_p);
-    buf_puts(out, f->role == ROLE_PRIMARY ? ". " : ", advisory. ");
     html_chip(out, f->verdict);
-    buf_puts(out, "</small></li>\n");
+    buf_printf(out, ", %s</small></li>\n", role_name(f->role));
 }
 
 static void put_finding_row(struct buf *out, const struct finding *f)
@@ -167,14 +155,11 @@ static void put_family(struct buf *out, const struct family *f)
 {
     const struct effect *e = &f->effect;
 
-    buf_printf(out, "<tr class=\"%s %s\"><th scope=\"row\" class=\"any\"><code>", role_name(f->role),
-               verdict_name(f->verdict));
+    buf_printf(out, "<tr class=\"data %s %s\"><th scope=\"row\"><code>", role_name(f->role), verdict_name(f->verdict));
     html_text(out, f->metric, NAME);
     buf_puts(out, "</code> <span class=\"unit\">");
     html_text(out, show_unit(f->unit), 20);
-    buf_puts(out, "</span><small>");
-    html_text(out, f->words, WORDS);
-    buf_puts(out, "</small></th>");
+    buf_puts(out, "</span></th>");
     html_cell(out, "base", e->base, show_number);
     html_cell(out, "candidate", e->cand, show_number);
     html_cell(out, "difference", e->delta, show_delta);
@@ -184,9 +169,11 @@ static void put_family(struct buf *out, const struct family *f)
     html_cell(out, "adjusted p", e->p_adj, show_p);
     html_cell(out, "detectable", e->mde, show_small);
     html_cell(out, "margin", f->margin, show_margin);
-    buf_printf(out, "<td class=\"num\" data-l=\"pairs\">%zu</td><td data-l=\"verdict\"><span>", e->n);
+    buf_printf(out, "<td class=\"num\" data-l=\"pairs\">%zu</td><td data-l=\"verdict\">", e->n);
     html_chip(out, f->verdict);
-    buf_printf(out, "<small> %s</small></span></td></tr>\n", role_name(f->role));
+    buf_printf(out, "</td></tr>\n<tr class=\"words\"><td colspan=\"10\">%s: ", role_name(f->role));
+    html_text(out, show_or(f->words, "nothing to say"), WORDS);
+    buf_puts(out, "</td></tr>\n");
 }
 
 void html_families(struct buf *out, const struct report_input *in)

@@ -166,9 +166,9 @@ static void put_label(struct buf *out, const struct lines *l)
         if (!l->has[side] || l->n == 0)
             continue;
         buf_printf(out, "; %s from ", side == SIDE_BASE ? "base" : "candidate");
-        html_number(out, l->at[side][0].n ? l->at[side][0].mean : INFINITY, show_number);
+        html_number(out, l->at[side][0].mean, show_number);
         buf_puts(out, " to ");
-        html_number(out, l->at[side][l->n - 1].n ? l->at[side][l->n - 1].mean : INFINITY, show_number);
+        html_number(out, l->at[side][l->n - 1].mean, show_number);
     }
 }
 

@@ -24,7 +24,7 @@ void html_number(struct buf *out, double value, void (*show)(struct buf *out, do
     out->failed |= text.failed;
     s = buf_text(&text);
     if (isnan(value)) {
-        buf_puts(out, "<span title=\"not known\">&ndash;</span>");
+        buf_puts(out, "&ndash;");
         return;
     }
     if (*s == '-') {

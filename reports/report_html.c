@@ -42,22 +42,24 @@ static void put_nav(struct buf *out, const struct buf *body)
     buf_puts(out, "</nav>\n");
 }
 
-static void put_reading(struct buf *out)
+static void put_reading(struct buf *out, bool has_verdict)
 {
-    buf_puts(
-        out,
-        "<section id=\"read\"><h2>How to read this page</h2>\n<ul class=\"read\">\n"
-        "<li>The verdict follows from primary metrics and limits alone; advisory metrics inform and never "
-        "decide.</li>\n"
-        "<li>A metric passes when its whole interval lies inside the margin: it is shown to be as good, not merely not "
-        "shown to be worse.</li>\n"
-        "<li>Inconclusive means that this sample is too small or too noisy to tell; it is neither good nor bad news, "
-        "and "
-        "\"detectable\" says how large an effect would have been seen.</li>\n"
-        "<li>Adjusted p accounts for how many cells and metrics were looked at; a small p with a difference inside the "
-        "margin is real and does not matter.</li>\n"
-        "<li>An internal metric such as attention entropy shows that something moved inside the model; alone it proves "
-        "neither cause nor harm.</li>\n</ul></section>\n");
+    buf_puts(out, "<section id=\"read\"><h2>How to read this page</h2>\n<ul class=\"read\">\n");
+    if (has_verdict)
+        buf_puts(out,
+                 "<li>The verdict follows from primary metrics and limits alone; advisory metrics inform and never "
+                 "decide.</li>\n<li>A metric passes when its whole interval lies inside the margin: it is shown to be "
+                 "as good, not merely not shown to be worse.</li>\n<li>Inconclusive means that this sample is too "
+                 "small or too noisy to tell; it is neither good nor bad news, and \"detectable\" says how large an "
+                 "effect would have been seen.</li>\n<li>Adjusted p accounts for how many cells and metrics were "
+                 "looked at; a small p with a difference inside the margin is real and does not matter.</li>\n");
+    else
+        buf_puts(out,
+                 "<li>These are the numbers of one run: whether they are good or bad shows in comparison with "
+                 "another.</li>\n<li>Means count each task once, however many turns, layers and heads it has.</li>\n");
+    buf_puts(out,
+             "<li>An internal metric such as attention entropy shows that something moved inside the model; alone it "
+             "proves neither cause nor harm.</li>\n</ul></section>\n");
 }
 
 static void put_body(struct buf *out, const struct series *s)
@@ -75,7 +77,7 @@ static void put_body(struct buf *out, const struct series *s)
     html_limits(out, in);
     html_notes(out, in);
     html_provenance(out, in);
-    put_reading(out);
+    put_reading(out, in->judgement != NULL);
 }
 
 static void write_html(const struct report_input *in, struct buf *out)

@@ -142,7 +142,7 @@ static void put_overall(struct buf *out, const struct report_input *in, size_t t
 
     if (o != FAILED && in->exit_code != 0)
         o = in->exit_code == 1 ? FAILED : ERRED;
-    buf_printf(&message, "%s: %s", verdict_name(j->verdict), show_or(j->headline, ""));
+    buf_printf(&message, "%s: %s", verdict_name(j->verdict), show_headline(j));
     show_exit(&text, in);
     for (i = 0; i < j->n_reasons; i++)
         buf_printf(&text, "\n%s", show_or(j->reasons[i], ""));

@@ -150,16 +150,13 @@ static void put_judgement(struct buf *out, const struct report_input *in)
     buf_printf(out, "### tare: %s (", verdict_name(j->verdict));
     show_exit(out, in);
     buf_puts(out, ")\n\n");
-    put_text(out, show_or(j->headline, verdict_name(j->verdict)), WORDS);
+    put_text(out, show_headline(j), WORDS);
     buf_puts(out, "\n\n");
     put_text(out, show_base(in), NAME);
     buf_puts(out, " → ");
     put_text(out, show_cand(in), NAME);
-    buf_printf(out, ", %zu tasks paired", j->n_pairs);
-    if (j->policy_name) {
-        buf_puts(out, ", policy ");
-        put_text(out, j->policy_name, NAME);
-    }
+    buf_printf(out, ", %zu tasks paired, policy ", j->n_pairs);
+    put_text(out, show_policy(j), NAME);
     buf_puts(out, "\n");
     for (i = 0; i < j->n_reasons && i < 3; i++) {
         buf_puts(out, i ? "- " : "\n- ");

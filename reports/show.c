@@ -129,6 +129,23 @@ void show_exit(struct buf *out, const struct report_input *in)
         buf_printf(out, ": %s", meaning[in->exit_code]);
 }
 
+const char *show_headline(const struct judgement *j)
+{
+    const char *name = verdict_name(j->verdict), *text = show_or(j->headline, "");
+    size_t len = strlen(name);
+
+    if (strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0)
+        text += len + 2;
+    return show_or(text, "no headline");
+}
+
+const char *show_policy(const struct judgement *j)
+{
+    const char *name = show_or(j->policy_name, "built in"), *slash = strrchr(name, '/');
+
+    return slash && slash[1] ? slash + 1 : name;
+}
+
 const char *show_base(const struct report_input *in)
 {
     return show_or(in->base_name, "base");

@@ -31,6 +31,10 @@ const char *show_mark(enum role role, enum verdict verdict);
 /* One sentence: what the exit code means here. */
 void show_exit(struct buf *out, const struct report_input *in);
 
+/* The headline without the verdict's name in front, which every format says itself; the policy without its folder. */
+const char *show_headline(const struct judgement *j);
+const char *show_policy(const struct judgement *j);
+
 /* "the baseline", "the candidate", as the user named them. */
 const char *show_base(const struct report_input *in);
 const char *show_cand(const struct report_input *in);

@@ -29,14 +29,20 @@ void svg_range(double *lo, double *hi, double pad)
     *hi += pad * length;
 }
 
+/* What lies far outside is drawn just outside: an infinite coordinate is no SVG. */
+static double near(double at)
+{
+    return fmin(fmax(at, -9999), 9999);
+}
+
 double svg_x(const struct svg_plot *p, double x)
 {
-    return p->left + (x - p->x_lo) / (p->x_hi - p->x_lo) * (p->right - p->left);
+    return near(p->left + (x - p->x_lo) / (p->x_hi - p->x_lo) * (p->right - p->left));
 }
 
 double svg_y(const struct svg_plot *p, double y)
 {
-    return p->bottom - (y - p->y_lo) / (p->y_hi - p->y_lo) * (p->bottom - p->top);
+    return near(p->bottom - (y - p->y_lo) / (p->y_hi - p->y_lo) * (p->bottom - p->top));
 }
 
 double svg_step(double lo, double hi, int n)

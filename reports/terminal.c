@@ -43,7 +43,7 @@ static void put_verdict(struct buf *out, const struct report_input *in, bool col
     if (colour)
         buf_puts(out, PLAIN);
     buf_puts(out, "  ");
-    show_wrap(out, show_or(j->headline, "no headline"), indent, COLUMNS);
+    show_wrap(out, show_headline(j), indent, COLUMNS);
     buf_putc(out, '\n');
     show_exit(&exit_words, in);
     buf_printf(out, "%*s%s\n\n", (int)indent, "", buf_text(&exit_words));
@@ -91,10 +91,8 @@ static void put_pairs(struct buf *out, const struct report_input *in)
     buf_printf(&text, "%zu tasks in both; ", j->n_pairs);
     buf_printf(&text, j->is_enumerated ? "all %zu sign flips" : "%zu random sign flips", j->n_resamples);
     buf_printf(&text, ", seed %llu, alpha %.4g", (unsigned long long)j->seed, j->alpha);
-    if (j->policy_name) {
-        buf_puts(&text, ", policy ");
-        show_clip(&text, j->policy_name, 60);
-    }
+    buf_puts(&text, ", policy ");
+    show_clip(&text, show_policy(j), 60);
     put_line(out, "pairs", buf_text(&text));
 }
 

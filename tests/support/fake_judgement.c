@@ -246,7 +246,7 @@ static void make_findings(struct judgement *j)
     for (i = 0; i < FINDINGS; i++) {
         struct finding *f = &j->findings[i];
         char *words = NULL;
-        int64_t layer = i == 1 ? 9 : 5 + (int64_t)i, head = i == 1 ? 2 : (int64_t)i % 4;
+        int64_t layer = i == 1 ? 9 : 4 + (int64_t)i, head = i == 1 ? 2 : (int64_t)i % 4;
 
         *f = (struct finding){.metric = "attn.entropy_norm",
                               .unit = "1",
