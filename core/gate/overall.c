@@ -3,6 +3,7 @@
 #include "core/base/scope.h"
 #include "core/gate/limits.h"
 #include "core/gate/onset.h"
+#include "core/gate/parts.h"
 #include "core/gate/words.h"
 #include "core/stats/summary.h"
 
@@ -134,14 +135,23 @@ static enum status reasons_of_none(struct judgement *j, const struct comparison 
     return OK;
 }
 
-/* The families of one verdict; primary ones, as the others decide nothing. */
-static enum status reasons_of(struct judgement *j, enum verdict v, struct error *err)
+/* The families of one verdict; primary ones, as the others decide nothing. What got worse, with where. */
+static enum status reasons_of(struct judgement *j, const struct comparison *c, const struct tested *t, enum verdict v,
+                              struct error *err)
 {
+    const char *where;
     size_t i;
 
-    for (i = 0; i < j->n_families; i++)
-        if (counts(&j->families[i]) && j->families[i].verdict == v)
-            TRY(family_reason(j, &j->families[i], err));
+    for (i = 0; i < j->n_families; i++) {
+        if (!counts(&j->families[i]) || j->families[i].verdict != v)
+            continue;
+        TRY(family_reason(j, &j->families[i], err));
+        if (v != VERDICT_REGRESSED && v != VERDICT_CHANGED)
+            continue;
+        TRY(parts_words(&t[i], c->cand, &j->arena, &where, err));
+        if (where)
+            TRY(reason(j, where, err));
+    }
     return OK;
 }
 
@@ -191,13 +201,13 @@ static enum status find_reasons(struct judgement *j, const struct comparison *c,
         TRY(reasons_of_none(j, c, t, y, err));
     TRY(broken_limits(j, true, err));
     for (i = 0; i < sizeof order / sizeof *order; i++)
-        TRY(reasons_of(j, order[i], err));
+        TRY(reasons_of(j, c, t, order[i], err));
     TRY(onset_reason(j, t, err));
     if (j->causes_confounded)
         TRY(reason(j, "several of prompt, weights and served model changed at once: their effects cannot be told apart",
                    err));
     if (j->n_reasons == 0)
-        TRY(reasons_of(j, VERDICT_PASS, err));
+        TRY(reasons_of(j, c, t, VERDICT_PASS, err));
     return broken_limits(j, false, err);
 }
 

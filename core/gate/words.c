@@ -166,7 +166,7 @@ void words_family(struct buf *b, const struct family *f, const struct words_abou
         return;
     }
     put_cells_beyond(b, f, about->n_open);
-    if (f->verdict == VERDICT_INCONCLUSIVE || f->effect.mde > f->margin)
+    if (f->verdict == VERDICT_INCONCLUSIVE || (f->verdict == VERDICT_PASS && f->effect.mde > f->margin))
         put_power(b, f, about);
     if (about->follows_length)
         buf_puts(b, "; it follows the prompt's length by itself, so that between prompts it informs and "

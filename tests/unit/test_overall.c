@@ -122,3 +122,41 @@ Test(overall, says_what_changed_before_any_number)
     cr_assert(eq(str, (char *)j.changes[2].what, "tool"));
     cr_assert(j.causes_confounded);
 }
+
+/* Four tasks tagged 'zh' lose 0.4, one of them 0.6 more; the others nothing. */
+Test(overall, says_which_tags_and_tasks_moved_most)
+{
+    static const char *const tasksets[] = {
+        "{\"tasks\": [{\"id\": \"t00\", \"tags\": [\"zh\", \"all\"]}, {\"id\": \"t01\", \"tags\": [\"zh\", \"all\"]}, "
+        "{\"id\": \"t02\", \"tags\": [\"zh\"]}, {\"id\": \"t03\", \"tags\": [\"zh\"]}, {\"id\": \"t04\", \"tags\": "
+        "[\"alone\"]}]}",
+        "{\"tasks\": [{\"id\": 3, \"tags\": [4]}, 5, {\"id\": \"t00\", \"tags\": {\"zh\": 1}}]}", "not JSON", "[]",
+        NULL};
+    static const char *const says[] = {"where intent.alignment moved most, described and not tested: tags 'all' fell "
+                                       "by 0.7 (2 tasks), 'zh' fell by 0.55 (4 tasks); tasks 't00' fell by 1, ",
+                                       "not tested: tasks 't00' fell by 1, ", "not tested: tasks 't00' fell by 1, ",
+                                       "not tested: tasks 't00' fell by 1, ", "not tested: tasks 't00' fell by 1, "};
+    size_t i, k;
+
+    for (k = 0; k < sizeof tasksets / sizeof *tasksets; k++) {
+        AUTO(run) base = {0};
+        AUTO(run) cand = {0};
+        AUTO(judgement) j = {0};
+        struct cube *c;
+        size_t said = 0;
+
+        fake_run(&base, 12, 1, 0, 0);
+        fake_run(&cand, 12, 1, 0, 0);
+        fake_cube(&base, "intent.alignment", 1);
+        c = fake_cube(&cand, "intent.alignment", 1);
+        for (i = 0; i < 12; i++)
+            c->values[i] -= i < 4 ? 0.4 : 0.05;
+        c->values[0] -= 0.6;
+        cand.taskset_json = tasksets[k] ? fake_text(&cand, tasksets[k]) : NULL;
+        gate_decide_default(&j, &base, &cand);
+        cr_assert(j.verdict == VERDICT_REGRESSED, "%s", j.headline);
+        for (i = 0; i < j.n_reasons; i++)
+            said += strncmp(j.reasons[i], says[k], strlen(says[k])) == 0 || strstr(j.reasons[i], says[k]) != NULL;
+        cr_assert(said == 1, "%zu: %s", k, j.reasons[1]);
+    }
+}
