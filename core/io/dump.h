@@ -24,6 +24,7 @@ struct dump_sample {
 
 struct dump_layer {
     int64_t index;
+    char *name; /* of its group: "005" */
     enum dump_kind kind;
     enum dtype dtype;
     bool causal;
@@ -33,7 +34,7 @@ struct dump_layer {
     size_t n_heads, n_kv_heads, n_rows, n_cols, dim; /* dim: of a head, DUMP_QK only */
 };
 
-struct dump_reader; /* what one container format keeps; see dump_hdf5.c */
+struct dump_reader; /* what one container format keeps; see dump_reader.h */
 
 struct dump {
     struct arena arena; /* owns texts and tables */

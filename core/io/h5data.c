@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/io/h5attr.h"
+#include "core/io/h5chunk.h"
 #include "core/io/texts.h"
 
 #include <stdlib.h>
@@ -122,6 +123,7 @@ enum status h5data_is_double(const struct h5 *ds, struct error *err)
 
 enum status h5data_read(const struct h5 *ds, hid_t mem_type, void *ret, struct error *err)
 {
+    TRY(h5chunk_verify(ds, err));
     if (H5Dread(ds->id, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, ret) < 0)
         return h5_failed(ds, ERR_FORMAT, "the values cannot be read; the file may be damaged", err);
     return OK;

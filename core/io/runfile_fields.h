@@ -54,6 +54,9 @@ MUST_CHECK enum status runfile_types_init(struct runfile_types *t, struct error 
 /* ERR_FORMAT unless the dataset is a compound with every member of `mem`, each of the same class. */
 MUST_CHECK enum status runfile_types_match(const struct h5 *ds, hid_t mem, struct error *err);
 
+/* Reads and checks /observations. */
+MUST_CHECK enum status runfile_get_observations(struct run *run, const struct h5 *root, struct error *err);
+
 extern const char *const runfile_help_requests, *const runfile_help_events, *const runfile_help_bytes;
 
 #endif

@@ -1,0 +1,150 @@
+#include "core/io/dump.h"
+
+#include "core/base/scope.h"
+#include "core/io/dump_layout.h"
+#include "core/io/dump_reader.h"
+#include "core/io/h5guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Containers that are known by their first bytes and not read here. */
+static const char *foreign_name(const unsigned char *head, size_t n)
+{
+    if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+        return "a zip archive (.npz, or a PyTorch file)";
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
+        return "a NumPy array (.npy)";
+    if (n >= 10 && head[6] == 0 && head[7] == 0 && head[8] == '{' && (head[9] == '"' || head[9] == ' '))
+        return "a safetensors file";
+    return NULL;
+}
+
+static enum status find_format(const char *path, const struct dump_format **ret, struct error *err)
+{
+    unsigned char head[16];
+    const char *name;
+    FILE *f = fopen(path, "rbe");
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+
+    if (f)
+        fclose(f);
+    name = foreign_name(head, n);
+    if (name)
+        return error_set(err, ERR_FORMAT,
+                         "'%s': %s; this tare reads HDF5 dumps in the layout attn-dump %d: copy the tensors and "
+                         "attributes into HDF5 under the same names (h5py writes it in a few lines), or record with a "
+                         "script from cli/recorders",
+                         path, name, (int)DUMP_LAYOUT_VERSION);
+    *ret = &dump_hdf5; /* says itself what is wrong with a file that is none */
+    return OK;
+}
+
+static enum status open_all(struct dump *ret, const char *path, const struct dump_format *format, struct error *err)
+{
+    AUTO(dump) dump = {0};
+
+    TRY(arena_strdup(&dump.arena, path, &dump.path, err));
+    dump.source.path = dump.path;
+    TRY(format->open(dump.path, &dump.reader, err));
+    TRY(dump_layout_read(&dump, err));
+    *ret = dump;
+    memset(&dump, 0, sizeof dump);
+    return OK;
+}
+
+static void attempt_hdf5(const char *path)
+{
+    AUTO(dump) dump = {0};
+    struct error err = {0};
+
+    if (open_all(&dump, path, &dump_hdf5, &err) != OK)
+        return; /* the caller finds it again, and says it */
+}
+
+enum status dump_open(struct dump *d, const char *path, struct error *err)
+{
+    const struct dump_format *format = NULL;
+    AUTO(dump) dump = {0};
+
+    TRY(find_format(path, &format, err));
+    if (format == &dump_hdf5)
+        TRY(h5guard_try(path, attempt_hdf5, err));
+    TRY(open_all(&dump, path, format, err));
+    TRY(sha256_file(&dump.source.hash, path, err));
+    *d = dump;
+    memset(&dump, 0, sizeof dump);
+    return OK;
+}
+
+void dump_done(struct dump *d)
+{
+    if (d->reader)
+        d->reader->format->free(d->reader);
+    arena_done(&d->arena);
+    memset(d, 0, sizeof *d);
+}
+
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void dump_spans(const struct dump_layer *layer, const struct dump_sample *sample, struct row_span *ret)
+{
+    int64_t end = sample->first + sample->length;
+    int64_t n_cols = (int64_t)layer->n_cols;
+    size_t i;
+
+    for (i = 0; i < layer->n_rows; i++) {
+        int64_t p = sample->query_start + (int64_t)i;
+        int64_t lo = sample->first, hi = end;
+
+        ret[i] = (struct row_span){0, 0};
+        if (p < sample->first || p >= end)
+            continue;
+        if (layer->causal)
+            hi = p + 1;
+        if (layer->causal && layer->window > 0)
+            lo = at_least(lo, p - layer->window + 1);
+        lo = at_most(at_least(lo - layer->key_start, 0), n_cols);
+        hi = at_most(at_least(hi - layer->key_start, 0), n_cols);
+        if (lo < hi)
+            ret[i] = (struct row_span){(uint32_t)lo, (uint32_t)hi};
+    }
+}
+
+static enum status read_rows(struct dump *d, size_t layer, const char *tensor, size_t sample, size_t head, size_t row,
+                             size_t n_rows, void *ret, struct error *err)
+{
+    struct dump_name name;
+
+    if (layer >= d->n_layers || sample >= d->n_samples)
+        return error_set(err, ERR_INTERNAL, "'%s': no layer %zu or sample %zu", d->path, layer, sample);
+    name = dump_layout_name(&d->layers[layer], tensor);
+    return d->reader->format->rows(d->reader, name.text, sample, head, row, n_rows, ret, err);
+}
+
+enum status dump_read_weights(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows,
+                              void *ret, struct error *err)
+{
+    return read_rows(d, layer, "attn_weights", sample, head, row, n_rows, ret, err);
+}
+
+enum status dump_read_q(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows, void *ret,
+                        struct error *err)
+{
+    return read_rows(d, layer, "q", sample, head, row, n_rows, ret, err);
+}
+
+enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_head, void *ret, struct error *err)
+{
+    size_t n_cols = layer < d->n_layers ? d->layers[layer].n_cols : 0;
+
+    return read_rows(d, layer, "k", sample, kv_head, 0, n_cols, ret, err);
+}

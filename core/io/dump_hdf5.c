@@ -1,0 +1,324 @@
+#include "core/base/checked.h"
+#include "core/base/mem.h"
+#include "core/base/scope.h"
+#include "core/io/dump_reader.h"
+#include "core/io/h5attr.h"
+#include "core/io/h5chunk.h"
+#include "core/io/h5data.h"
+#include "core/io/h5dtype.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Compressed padding shrinks without end, so this only keeps out shapes that nothing stands behind. */
+#define MAX_RATIO ((uint64_t)1 << 20)
+
+/* A dataset that is being read; kept open so that its inflated chunks stay. */
+struct tensor {
+    struct h5 ds;
+    char *name; /* owned; NULL = none */
+    struct h5id type;
+    size_t element, dim[4];
+    bool is_swapped, is_chunked;
+    enum dtype dtype;
+    struct h5chunk chunks; /* where is_chunked */
+};
+
+/* Queries and keys are read in turn: two are open at a time. */
+enum { N_OPEN = 2 };
+
+struct hdf5_reader {
+    struct dump_reader base;
+    struct h5 file;
+    struct tensor open[N_OPEN];
+    int newest;
+};
+
+static void tensor_done(struct tensor *t)
+{
+    h5chunk_done(&t->chunks);
+    h5id_done(&t->type);
+    h5_done(&t->ds);
+    free(t->name);
+    memset(t, 0, sizeof *t);
+}
+
+static struct hdf5_reader *self(struct dump_reader *r)
+{
+    return (struct hdf5_reader *)(void *)r;
+}
+
+static void hdf5_free(struct dump_reader *r)
+{
+    struct hdf5_reader *h = self(r);
+    int i;
+
+    for (i = 0; i < N_OPEN; i++)
+        tensor_done(&h->open[i]);
+    h5_done(&h->file);
+    free(h);
+}
+
+static enum status hdf5_open(const char *path, struct dump_reader **ret, struct error *err)
+{
+    struct hdf5_reader *h = NULL;
+    enum status st;
+
+    TRY(mem_new(1, sizeof *h, &h, err));
+    h->base.format = &dump_hdf5;
+    st = h5_open(&h->file, path, err);
+    if (st != OK) {
+        hdf5_free(&h->base);
+        return st;
+    }
+    *ret = &h->base;
+    return OK;
+}
+
+/* Opens "a/b/c" step by step, each of which may be missing or of the wrong kind; "" is the file. */
+static enum status open_path(const struct h5 *file, const char *name, bool is_dataset, struct h5 *ret,
+                             struct error *err)
+{
+    const char *slash;
+    AUTO(h5) at = *file;
+
+    H5Iinc_ref(at.id);
+    while ((slash = strchr(name, '/')) != NULL) {
+        char part[64];
+        AUTO(h5) next = {0};
+
+        snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
+        TRY(h5_group(&at, part, &next, err));
+        h5_done(&at);
+        at = h5_take(&next);
+        name = slash + 1;
+    }
+    if (name[0]) {
+        AUTO(h5) last = {0};
+
+        TRY(is_dataset ? h5_dataset(&at, name, &last, err) : h5_group(&at, name, &last, err));
+        h5_done(&at);
+        at = h5_take(&last);
+    }
+    *ret = h5_take(&at);
+    return OK;
+}
+
+static bool hdf5_has(struct dump_reader *r, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    struct error ignored = {0};
+    AUTO(h5) parent = {0};
+    char path[256];
+
+    snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - name) : 0, name);
+    if (open_path(&self(r)->file, path, false, &parent, &ignored) != OK)
+        return false;
+    return h5_has(&parent, slash ? slash + 1 : name);
+}
+
+static enum status hdf5_layer_names(struct dump_reader *r, struct arena *arena, char ***ret, size_t *ret_n,
+                                    struct error *err)
+{
+    AUTO(h5) group = {0};
+
+    TRY(open_path(&self(r)->file, "layers", false, &group, err));
+    return h5_names(&group, arena, ret, ret_n, err);
+}
+
+static enum status find_attr(struct dump_reader *r, const char *object, const char *attr, struct h5 *ret_group,
+                             bool *ret_found, struct error *err)
+{
+    TRY(open_path(&self(r)->file, object, false, ret_group, err));
+    *ret_found = h5attr_has(ret_group, attr);
+    return OK;
+}
+
+static enum status hdf5_attr_text(struct dump_reader *r, const char *object, const char *attr, struct arena *arena,
+                                  bool *ret_found, char **ret, struct error *err)
+{
+    AUTO(h5) group = {0};
+
+    TRY(find_attr(r, object, attr, &group, ret_found, err));
+    return *ret_found ? h5attr_text(&group, attr, arena, ret, err) : OK;
+}
+
+static enum status hdf5_attr_i64(struct dump_reader *r, const char *object, const char *attr, bool *ret_found,
+                                 int64_t *ret, struct error *err)
+{
+    AUTO(h5) group = {0};
+
+    TRY(find_attr(r, object, attr, &group, ret_found, err));
+    return *ret_found ? h5attr_i64(&group, attr, ret, err) : OK;
+}
+
+static enum status hdf5_attr_double(struct dump_reader *r, const char *object, const char *attr, bool *ret_found,
+                                    double *ret, struct error *err)
+{
+    AUTO(h5) group = {0};
+
+    TRY(find_attr(r, object, attr, &group, ret_found, err));
+    return *ret_found ? h5attr_double(&group, attr, ret, err) : OK;
+}
+
+static enum status hdf5_texts(struct dump_reader *r, const char *name, size_t max, struct arena *arena, char ***ret,
+                              size_t *ret_n, struct error *err)
+{
+    AUTO(h5) ds = {0};
+
+    TRY(open_path(&self(r)->file, name, true, &ds, err));
+    return h5data_texts(&ds, max, arena, ret, ret_n, err);
+}
+
+static enum status hdf5_integers(struct dump_reader *r, const char *name, size_t max, struct arena *arena,
+                                 int64_t **ret, size_t *ret_n, struct error *err)
+{
+    AUTO(h5) ds = {0};
+
+    TRY(open_path(&self(r)->file, name, true, &ds, err));
+    return h5data_integers(&ds, max, arena, ret, ret_n, err);
+}
+
+static enum status hdf5_table(struct dump_reader *r, const char *name, size_t *ret_rows, size_t *ret_cols,
+                              struct error *err)
+{
+    AUTO(h5) ds = {0};
+    size_t dim[2];
+
+    TRY(open_path(&self(r)->file, name, true, &ds, err));
+    TRY(h5data_is_integer(&ds, err));
+    TRY(h5data_shape(&ds, 2, dim, err));
+    TRY(h5data_check(&ds, MAX_RATIO, err));
+    TRY(h5chunk_verify(&ds, err));
+    *ret_rows = dim[0];
+    *ret_cols = dim[1];
+    return OK;
+}
+
+/* Reads the part of `ds` that begins at `start` and is `count` long; `n` elements in all. */
+static enum status read_part(const struct h5 *ds, int rank, const hsize_t *start, const hsize_t *count, size_t n,
+                             hid_t type, void *ret, struct error *err)
+{
+    AUTO(h5id) file = {.id = H5Dget_space(ds->id)};
+    AUTO(h5id) mem = {0};
+    hsize_t len = n;
+
+    mem.id = H5Screate_simple(1, &len, NULL);
+    if (file.id < 0 || mem.id < 0 || H5Sselect_hyperslab(file.id, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+        H5Sget_simple_extent_ndims(file.id) != rank)
+        return h5_failed(ds, ERR_INTERNAL, "no such part", err);
+    if (H5Dread(ds->id, type, mem.id, file.id, H5P_DEFAULT, ret) < 0)
+        return h5_failed(ds, ERR_FORMAT, "the values cannot be read; the file may be damaged", err);
+    return OK;
+}
+
+static enum status hdf5_table_row(struct dump_reader *r, const char *name, size_t row, size_t n_cols, int64_t *ret,
+                                  struct error *err)
+{
+    hsize_t start[2] = {row, 0}, count[2] = {1, n_cols};
+    AUTO(h5) ds = {0};
+
+    TRY(open_path(&self(r)->file, name, true, &ds, err));
+    return read_part(&ds, 2, start, count, n_cols, H5T_NATIVE_INT64, ret, err);
+}
+
+static enum status tensor_open(struct tensor *t, const struct h5 *file, const char *name, struct error *err)
+{
+    TRY(mem_strdup(name, &t->name, err));
+    TRY(open_path(file, name, true, &t->ds, err));
+    t->type.id = H5Dget_type(t->ds.id);
+    if (t->type.id < 0)
+        return h5_failed(&t->ds, ERR_FORMAT, "the type cannot be read", err);
+    TRY(h5dtype_find(&t->ds, t->type.id, &t->dtype, &t->is_swapped, err));
+    TRY(h5data_shape(&t->ds, 4, t->dim, err));
+    TRY(h5data_check(&t->ds, MAX_RATIO, err));
+    t->element = H5Tget_size(t->type.id);
+    return h5chunk_init(&t->chunks, &t->ds, &t->is_chunked, err);
+}
+
+static enum status find_tensor(struct dump_reader *r, const char *name, struct tensor **ret, struct error *err)
+{
+    struct hdf5_reader *h = self(r);
+    AUTO(tensor) t = {0};
+    int i;
+
+    for (i = 0; i < N_OPEN; i++) {
+        if (h->open[i].name && strcmp(h->open[i].name, name) == 0) {
+            h->newest = i;
+            *ret = &h->open[i];
+            return OK;
+        }
+    }
+    TRY(tensor_open(&t, &h->file, name, err));
+    h->newest = (h->newest + 1) % N_OPEN;
+    tensor_done(&h->open[h->newest]);
+    h->open[h->newest] = t;
+    memset(&t, 0, sizeof t);
+    *ret = &h->open[h->newest];
+    return OK;
+}
+
+static enum status hdf5_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err)
+{
+    struct tensor *t = NULL;
+
+    TRY(find_tensor(r, name, &t, err));
+    ret->dtype = t->dtype;
+    memcpy(ret->dim, t->dim, sizeof ret->dim);
+    return OK;
+}
+
+static void swap_bytes(unsigned char *p, size_t n, size_t element)
+{
+    size_t i, j;
+
+    for (i = 0; i < n; i++, p += element)
+        for (j = 0; j < element / 2; j++) {
+            unsigned char c = p[j];
+
+            p[j] = p[element - 1 - j];
+            p[element - 1 - j] = c;
+        }
+}
+
+/* The memory type is the file's own: the library never converts, so that 16-bit floats arrive as they were stored. */
+static enum status hdf5_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row,
+                             size_t n_rows, void *ret, struct error *err)
+{
+    hsize_t start[4] = {sample, head, row, 0}, count[4] = {1, 1, n_rows, 0};
+    struct tensor *t = NULL;
+    size_t n;
+
+    TRY(find_tensor(r, name, &t, err));
+    if (sample >= t->dim[0] || head >= t->dim[1] || row > t->dim[2] || n_rows > t->dim[2] - row ||
+        !size_mul(n_rows, t->dim[3], &n))
+        return error_set(err, ERR_INTERNAL, "rows %zu + %zu of '%s' do not exist", row, n_rows, name);
+    count[3] = t->dim[3];
+    if (n == 0)
+        return OK;
+    if (t->is_chunked)
+        TRY(h5chunk_rows(&t->chunks, &t->ds, sample, head, row, n_rows, ret, err));
+    else
+        TRY(read_part(&t->ds, 4, start, count, n, t->type.id, ret, err));
+    if (t->is_swapped)
+        swap_bytes(ret, n, t->element);
+    return OK;
+}
+
+const struct dump_format dump_hdf5 = {
+    .name = "HDF5",
+    .open = hdf5_open,
+    .free = hdf5_free,
+    .has = hdf5_has,
+    .layer_names = hdf5_layer_names,
+    .attr_text = hdf5_attr_text,
+    .attr_i64 = hdf5_attr_i64,
+    .attr_double = hdf5_attr_double,
+    .texts = hdf5_texts,
+    .integers = hdf5_integers,
+    .table = hdf5_table,
+    .table_row = hdf5_table_row,
+    .tensor = hdf5_tensor,
+    .rows = hdf5_rows,
+};

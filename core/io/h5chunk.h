@@ -1,0 +1,35 @@
+/* h5chunk.h - chunked HDF5 datasets, inflated here: the library trusts a chunk to be as long as it says after its
+ * filters, and reads beyond the end of one that is not. */
+#ifndef CORE_IO_H5CHUNK_H
+#define CORE_IO_H5CHUNK_H
+
+#include "core/io/h5.h"
+
+enum { H5CHUNK_MAX_RANK = 4 };
+
+/* A chunked dataset of known shape, and the chunks that were inflated last. */
+struct h5chunk {
+    size_t rank, element;
+    size_t dim[H5CHUNK_MAX_RANK], chunk[H5CHUNK_MAX_RANK];
+    size_t chunk_bytes;
+    int shuffle, deflate;       /* place among the filters, or -1 */
+    struct h5chunk_slot *slots; /* owned: [n_slots], filled as chunks are used */
+    size_t n_slots;
+    size_t rows_kept;           /* rank 4: rows of chunks that a head keeps */
+    unsigned char *raw, *plain; /* owned: scratch */
+    size_t cap_raw;
+};
+
+void h5chunk_done(struct h5chunk *c);
+
+/* *ret_usable is false, and OK, for a dataset that has no chunks, or filters other than shuffle and gzip. */
+MUST_CHECK enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usable, struct error *err);
+
+/* Rank 4: rows [row, row + n_rows) of dim[3] elements of one sample and head, as stored. */
+MUST_CHECK enum status h5chunk_rows(struct h5chunk *c, const struct h5 *ds, size_t sample, size_t head, size_t row,
+                                    size_t n_rows, unsigned char *ret, struct error *err);
+
+/* ERR_FORMAT unless every chunk gives exactly the bytes that it must; then the library may read the dataset. */
+MUST_CHECK enum status h5chunk_verify(const struct h5 *ds, struct error *err);
+
+#endif
