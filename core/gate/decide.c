@@ -83,6 +83,13 @@ static enum status test_cubes(struct work *w, const struct comparison *c, const 
     return OK;
 }
 
+/* A family that takes part: one whose differences are all 0 has p = 1 under every flip, so that it can never be
+ * rejected and costs the others nothing (Tarone 1990). */
+static bool takes_part(const struct tested *t, enum role role)
+{
+    return t->family.role == role && t->state == FAMILY_TESTED && !pairs_identical(&t->pairs);
+}
+
 /* Primary families share alpha by Holm, the others the false discovery rate. */
 static enum status adjust(struct work *w, enum role role, struct error *err)
 {
@@ -93,7 +100,7 @@ static enum status adjust(struct work *w, enum role role, struct error *err)
     TRY(mem_new(w->n, sizeof *p, &p, err));
     st = mem_new(w->n, sizeof *adjusted, &adjusted, err);
     for (i = 0; i < w->n; i++)
-        p[i] = w->items[i].family.role == role && w->items[i].state == FAMILY_TESTED ? w->items[i].p : NAN;
+        p[i] = takes_part(&w->items[i], role) ? w->items[i].p : NAN;
     if (st == OK)
         st = role == ROLE_PRIMARY ? multiple_holm(p, w->n, adjusted, err) : multiple_bh(p, w->n, adjusted, err);
     for (i = 0; i < w->n && st == OK; i++) {

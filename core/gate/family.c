@@ -115,8 +115,8 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     size_t k;
 
     t->rule = policy_rule(c->policy, metric->metric);
-    t->p = t->p_adj = NAN;
-    t->share = 1;
+    t->p = NAN;
+    t->p_adj = t->share = 1;
     t->state = FAMILY_UNPAIRED;
     TRY(describe(&t->family, t->rule, metric, texts, err));
     t->follows_length = follows_length(t, c);

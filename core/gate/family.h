@@ -32,7 +32,7 @@ struct tested {
     struct signflip flips;
     struct signflip_cell *cells; /* owned: [pairs.n_columns], the last is the mean over cells */
     double p;                    /* smallest adjusted p of the columns; NaN unless tested     */
-    double p_adj;                /* over the families of its role                             */
+    double p_adj;                /* over the families of its role; 1 unless it takes part     */
     double share;                /* what a column's p is multiplied by for the other families */
     size_t n_open;               /* cells beyond the margin that are not significant          */
     bool follows_length;         /* set aside: the prompts differ in length, and so it does   */

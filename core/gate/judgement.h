@@ -30,7 +30,7 @@ struct effect {
     size_t n;                 /* pairs: tasks                                                    */
     double base, cand, delta; /* means over the pairs; delta = cand - base                       */
     double ci_lo, ci_hi;      /* 1-2alpha interval of delta                                      */
-    double p, p_adj;          /* two-sided; adjusted within the family (cells) or over families  */
+    double p, p_adj;          /* two-sided; adjusted over the family's cells and over families   */
     double p_min;             /* smallest p that n pairs can give                                */
     double mde;               /* smallest |delta| that this sample detects with power 0.8        */
 };

@@ -35,7 +35,7 @@ struct rule_for {
     double margin;
     enum on_change on_change;
     bool required;
-    char *stat;   /* "mean", "p50", "p95", "p99"; NULL = mean */
+    char *stat;   /* "mean", "p50", "p95", "p99"; NULL = mean: of a run-noise metric, and what limits look at */
     char *reason; /* why the margin is what it is; may be NULL */
     struct limit *limits;
     size_t n_limits;

@@ -212,12 +212,15 @@ Test(decide, several_primary_metrics_share_alpha)
 
     gate_replies(&base, &cand, 8, -1, -0.2);
     fake_cube(&base, "intent.entities", 1);
-    fake_cube(&cand, "intent.entities", 1);
+    fake_noise(fake_cube(&cand, "intent.entities", 1), 0.1, 3);
+    fake_cube(&base, "intent.negations", 1);
+    fake_noise(fake_cube(&cand, "intent.negations", 1), 0.1, 4);
     fake_cube(&base, "intent.actions", 1);
-    fake_cube(&cand, "intent.actions", 1);
+    fake_cube(&cand, "intent.actions", 1); /* identical: it can never be rejected, so it takes no share */
     gate_decide(&j, &base, 1, &cand, metrics, "");
     CLOSE(gate_family(&j, "intent.alignment")->effect.p, 2.0 / 256, 1e-15);
     CLOSE(gate_family(&j, "intent.alignment")->effect.p_adj, 3 * 2.0 / 256, 1e-15);
+    CLOSE(gate_family(&j, "intent.actions")->effect.p_adj, 1, 0);
 }
 
 Test(decide, latency_of_one_run_is_shown_and_not_judged)
