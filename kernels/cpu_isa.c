@@ -3,6 +3,9 @@
 #include "core/base/similar.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -24,10 +27,20 @@ const char *isa_name(enum isa isa)
     return names[isa];
 }
 
+#ifdef __x86_64__
+/* clang 14 does not know the word "f16c" in __builtin_cpu_supports(): the bit is read instead. */
+static bool has_f16c(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+}
+#endif
+
 bool isa_has(enum isa isa)
 {
 #ifdef __x86_64__
-    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 
     if (isa == ISA_AVX2)
         return has_avx2;

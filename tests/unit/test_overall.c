@@ -126,16 +126,18 @@ Test(overall, says_what_changed_before_any_number)
 /* Four tasks tagged 'zh' lose 0.4, one of them 0.6 more; the others nothing. */
 Test(overall, says_which_tags_and_tasks_moved_most)
 {
-    static const char *const tasksets[] = {
+    /* One text: an array of several literals in a row reads like a forgotten comma. */
+    static const char tagged[] =
         "{\"tasks\": [{\"id\": \"t00\", \"tags\": [\"zh\", \"all\"]}, {\"id\": \"t01\", \"tags\": [\"zh\", \"all\"]}, "
         "{\"id\": \"t02\", \"tags\": [\"zh\"]}, {\"id\": \"t03\", \"tags\": [\"zh\"]}, {\"id\": \"t04\", \"tags\": "
-        "[\"alone\"]}]}",
-        "{\"tasks\": [{\"id\": 3, \"tags\": [4]}, 5, {\"id\": \"t00\", \"tags\": {\"zh\": 1}}]}", "not JSON", "[]",
-        NULL};
-    static const char *const says[] = {"where intent.alignment moved most, described and not tested: tags 'all' fell "
-                                       "by 0.7 (2 tasks), 'zh' fell by 0.55 (4 tasks); tasks 't00' fell by 1, ",
-                                       "not tested: tasks 't00' fell by 1, ", "not tested: tasks 't00' fell by 1, ",
-                                       "not tested: tasks 't00' fell by 1, ", "not tested: tasks 't00' fell by 1, "};
+        "[\"alone\"]}]}";
+    static const char by_tag[] = "where intent.alignment moved most, described and not tested: tags 'all' fell "
+                                 "by 0.7 (2 tasks), 'zh' fell by 0.55 (4 tasks); tasks 't00' fell by 1, ";
+    static const char by_task[] = "not tested: tasks 't00' fell by 1, ";
+    static const char *const tasksets[] = {
+        tagged, "{\"tasks\": [{\"id\": 3, \"tags\": [4]}, 5, {\"id\": \"t00\", \"tags\": {\"zh\": 1}}]}", "not JSON",
+        "[]", NULL};
+    static const char *const says[] = {by_tag, by_task, by_task, by_task, by_task};
     size_t i, k;
 
     for (k = 0; k < sizeof tasksets / sizeof *tasksets; k++) {
