@@ -93,8 +93,7 @@ Test(report_hostile, foreign_text_breaks_no_format)
                                         "\x01\x02\x7f\xc2\x85\xef\xbf\xbe",
                                         "\xff\xfe\xc0\xaf\xed\xa0\x80",
                                         "]]></failure><testcase name='x'/>",
-                                        "\xe2\x80\xae"
-                                        "drowssap",
+                                        "\xe2\x80\xae\144rowssap",
                                         "%s%n%d",
                                         "'; DROP TABLE",
                                         "-->\n<!--",
