@@ -91,9 +91,8 @@ static enum status check_unique(const struct dump *d, struct error *err)
     return OK;
 }
 
-/* One number a sample, between `min` and `max`. */
-static enum status read_numbers(struct dump *d, const char *name, int64_t min, int64_t max, int64_t **ret,
-                                struct error *err)
+/* One number a sample, between `min` and INT32_MAX, to the member at `offset`. */
+static enum status read_numbers(struct dump *d, const char *name, int64_t min, size_t offset, struct error *err)
 {
     int64_t *values = NULL;
     size_t n = 0, i;
@@ -101,11 +100,12 @@ static enum status read_numbers(struct dump *d, const char *name, int64_t min, i
     TRY(d->reader->format->integers(d->reader, name, MAX_SAMPLES, &d->arena, &values, &n, err));
     if (n != d->n_samples)
         return dump_layout_bad(d, name, err, "%zu numbers for %zu samples", n, d->n_samples);
-    for (i = 0; i < n; i++)
-        if (values[i] < min || values[i] > max)
-            return dump_layout_bad(d, name, err, "sample '%.80s' has %lld, it must be between %lld and %lld",
-                                   d->samples[i].id, (long long)values[i], (long long)min, (long long)max);
-    *ret = values;
+    for (i = 0; i < n; i++) {
+        if (values[i] < min || values[i] > INT32_MAX)
+            return dump_layout_bad(d, name, err, "sample '%.80s' has %lld, it must be between %lld and %d",
+                                   d->samples[i].id, (long long)values[i], (long long)min, INT32_MAX);
+        memcpy((char *)&d->samples[i] + offset, &values[i], sizeof *values);
+    }
     return OK;
 }
 
@@ -160,18 +160,10 @@ static enum status check_mask(struct dump *d, struct error *err)
 
 enum status dump_samples_read(struct dump *d, struct error *err)
 {
-    int64_t *length = NULL, *first = NULL, *query_start = NULL;
-    size_t i;
-
     TRY(read_ids(d, err));
     TRY(check_unique(d, err));
-    TRY(read_numbers(d, "samples/length", 1, INT32_MAX, &length, err));
-    TRY(read_numbers(d, "samples/first", 0, INT32_MAX, &first, err));
-    TRY(read_numbers(d, "samples/query_start", 0, INT32_MAX, &query_start, err));
-    for (i = 0; i < d->n_samples; i++) {
-        d->samples[i].length = length[i];
-        d->samples[i].first = first[i];
-        d->samples[i].query_start = query_start[i];
-    }
+    TRY(read_numbers(d, "samples/length", 1, offsetof(struct dump_sample, length), err));
+    TRY(read_numbers(d, "samples/first", 0, offsetof(struct dump_sample, first), err));
+    TRY(read_numbers(d, "samples/query_start", 0, offsetof(struct dump_sample, query_start), err));
     return check_mask(d, err);
 }

@@ -131,7 +131,7 @@ enum status h5data_read(const struct h5 *ds, hid_t mem_type, void *ret, struct e
 
 static enum status list_len(const struct h5 *ds, size_t max, size_t *ret, struct error *err)
 {
-    size_t n;
+    size_t n = 0;
 
     TRY(h5data_shape(ds, 1, &n, err));
     if (n > max)

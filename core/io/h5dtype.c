@@ -53,42 +53,58 @@ static const char *class_name(H5T_class_t type)
     }
 }
 
+/* *ret_said is N_DTYPES where the attribute is missing. */
+static enum status read_logical(const struct h5 *ds, enum dtype *ret_said, struct error *err)
+{
+    AUTO(arena) arena = {0};
+    char *logical = NULL;
+    int i;
+
+    *ret_said = N_DTYPES;
+    if (!h5attr_has(ds, "logical_dtype"))
+        return OK;
+    TRY(h5attr_text(ds, "logical_dtype", &arena, &logical, err));
+    for (i = 0; i < N_DTYPES; i++)
+        if (strcmp(logical, dtype_name((enum dtype)i)) == 0)
+            *ret_said = (enum dtype)i;
+    if (*ret_said == N_DTYPES)
+        return h5_bad(ds, err, "attribute 'logical_dtype' is '%.40s'; write \"float16\", \"bfloat16\" or \"float32\"",
+                      logical);
+    return OK;
+}
+
+/* A wider float may hold numbers of a narrower type; of two types of one size only one can be right. */
+static enum status find_float(const struct h5 *ds, hid_t type, enum dtype said, enum dtype *ret, struct error *err)
+{
+    TRY(float_dtype(ds, type, ret, err));
+    if (said != N_DTYPES && said != *ret && dtype_bytes(said) == dtype_bytes(*ret))
+        return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", dtype_name(*ret),
+                      dtype_name(said));
+    return OK;
+}
+
 /* What two bytes mean is said by logical_dtype where the stored type does not. */
 static enum status find_dtype(const struct h5 *ds, hid_t type, enum dtype *ret, struct error *err)
 {
     H5T_class_t class = H5Tget_class(type);
     size_t bytes = H5Tget_size(type);
-    AUTO(arena) arena = {0};
     enum dtype said = N_DTYPES;
-    char *logical = NULL;
-    int i;
 
+    TRY(read_logical(ds, &said, err));
     if (class == H5T_FLOAT)
-        TRY(float_dtype(ds, type, ret, err));
-    else if (bytes != 2 || (class != H5T_INTEGER && class != H5T_OPAQUE && class != H5T_BITFIELD))
+        return find_float(ds, type, said, ret, err);
+    if (bytes != 2 || (class != H5T_INTEGER && class != H5T_OPAQUE && class != H5T_BITFIELD))
         return h5_bad(ds, err,
                       "holds %s of %zu bytes; store float16, bfloat16 or float32, or bfloat16 as uint16 with the "
                       "attribute logical_dtype = \"bfloat16\"",
                       class_name(class), bytes);
-    if (!h5attr_has(ds, "logical_dtype")) {
-        if (class == H5T_FLOAT)
-            return OK;
+    if (said == N_DTYPES)
         return h5_bad(ds, err,
                       "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\"",
                       class_name(class));
-    }
-    TRY(h5attr_text(ds, "logical_dtype", &arena, &logical, err));
-    for (i = 0; i < N_DTYPES; i++)
-        if (strcmp(logical, dtype_name((enum dtype)i)) == 0)
-            said = (enum dtype)i;
-    if (said == N_DTYPES)
-        return h5_bad(ds, err, "attribute 'logical_dtype' is '%.40s'; write \"float16\", \"bfloat16\" or \"float32\"",
-                      logical);
-    if (class == H5T_FLOAT && (*ret == said || dtype_bytes(said) != bytes))
-        return OK;
-    if (class == H5T_FLOAT || dtype_bytes(said) != bytes)
-        return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'",
-                      class == H5T_FLOAT ? dtype_name(*ret) : class_name(class), logical);
+    if (dtype_bytes(said) != 2)
+        return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", class_name(class),
+                      dtype_name(said));
     *ret = said;
     return OK;
 }
