@@ -134,6 +134,20 @@ static bool dump_prompts_differ(const struct provenance *b, const struct provena
     return dumps_differ(b, c, DUMP(prompt_sha256)) || dumps_differ(b, c, DUMP(prompt_version));
 }
 
+/* Whether the dumps say of both runs just what the runs say of themselves. */
+static bool dumps_agree(const struct provenance *b, const struct provenance *c, size_t offset, const char *hash[2])
+{
+    size_t i;
+
+    for (i = 0; i < b->n_dumps; i++)
+        if (!same(field(&b->dumps[i], offset), hash[0]))
+            return false;
+    for (i = 0; i < c->n_dumps; i++)
+        if (!same(field(&c->dumps[i], offset), hash[1]))
+            return false;
+    return true;
+}
+
 /* Prompt, weights, served model: what may be the cause. Counts how many of the three differ. */
 static enum status find_causes(struct judgement *j, const struct provenance *b, const struct provenance *c,
                                struct error *err)
@@ -142,20 +156,24 @@ static enum status find_causes(struct judgement *j, const struct provenance *b, 
     const char *prompt_hash[2] = {b->prompt_hash.hex, c->prompt_hash.hex};
     const char *weights[2] = {b->weights_version, c->weights_version};
     const char *weights_hash[2] = {b->weights_sha256, c->weights_sha256};
-    bool prompt_differs, weights_differ, served_differs = !same(b->model_served, c->model_served);
+    bool prompt_differs, weights_differ, served_differs;
 
     TRY(add_version(j, "prompt", prompt, prompt_hash, &prompt_differs, err));
     if (dump_prompts_differ(b, c)) {
-        TRY(add_dumps(j, prompt_differs ? "prompt of the dumps" : "prompt", b, c, DUMP(prompt_version),
-                      DUMP(prompt_sha256), err));
+        if (!prompt_differs || !dumps_agree(b, c, DUMP(prompt_sha256), prompt_hash))
+            TRY(add_dumps(j, prompt_differs ? "prompt of the dumps" : "prompt", b, c, DUMP(prompt_version),
+                          DUMP(prompt_sha256), err));
         prompt_differs = true;
     }
     TRY(add_version(j, "weights", weights, weights_hash, &weights_differ, err));
     if (dumps_differ(b, c, DUMP(weights_sha256))) {
-        TRY(add_dumps(j, weights_differ ? "weights of the dumps" : "weights", b, c, DUMP(model_name),
-                      DUMP(weights_sha256), err));
+        if (!weights_differ || !dumps_agree(b, c, DUMP(weights_sha256), weights_hash))
+            TRY(add_dumps(j, weights_differ ? "weights of the dumps" : "weights", b, c, DUMP(model_name),
+                          DUMP(weights_sha256), err));
         weights_differ = true;
     }
+    /* A run of dumps alone was served by nobody: that is no other model. */
+    served_differs = b->model_served[0] && c->model_served[0] && !same(b->model_served, c->model_served);
     if (served_differs)
         TRY(add(j, "served model", b->model_served, c->model_served, false, err));
     j->causes_confounded = (int)prompt_differs + (int)weights_differ + (int)served_differs > 1;

@@ -113,6 +113,7 @@ Test(overall, says_what_changed_before_any_number)
     gate_attention(&base, &cand, (struct gate_change){.n_tasks = 12});
     base.provenance.weights_version = fake_text(&base, "w1");
     cand.provenance.weights_version = fake_text(&cand, "w2");
+    base.provenance.model_served = fake_text(&base, "m1");
     cand.provenance.model_served = fake_text(&cand, "m2");
     cand.provenance.tool_version = fake_text(&cand, "9.9");
     gate_decide_default(&j, &base, &cand);
@@ -160,5 +161,62 @@ Test(overall, says_which_tags_and_tasks_moved_most)
         for (i = 0; i < j.n_reasons; i++)
             said += strncmp(j.reasons[i], says[k], strlen(says[k])) == 0 || strstr(j.reasons[i], says[k]) != NULL;
         cr_assert(said == 1, "%zu: %s", k, j.reasons[1]);
+    }
+}
+
+static struct dump_source a_dump(struct run *r, const char *weights)
+{
+    char *none = fake_text(r, "");
+    struct dump_source d = {.path = none,
+                            .model_name = fake_text(r, "m"),
+                            .weights_sha256 = fake_text(r, weights),
+                            .prompt_version = none,
+                            .prompt_sha256 = none,
+                            .compute_dtype = none,
+                            .store_dtype = none,
+                            .capture = none,
+                            .variant = none};
+
+    return d;
+}
+
+/* Whether change k is `what`; NULL: there is none. */
+static bool is_change(const struct judgement *j, size_t k, const char *what)
+{
+    if (k >= j->n_changes)
+        return !what;
+    return what && strcmp(j->changes[k].what, what) == 0;
+}
+
+/* The same change of weights is said once, whether run or dump or both know of it; an unknown model is no other one. */
+Test(overall, says_a_change_once)
+{
+    static const struct {
+        const char *run[2], *dump[2], *what[2];
+    } rows[] = {{{"", ""}, {"a1", "b2"}, {"weights", NULL}},
+                {{"a1", "b2"}, {"a1", "b2"}, {"weights", NULL}},
+                {{"a1", "b2"}, {"a1", "c3"}, {"weights", "weights of the dumps"}},
+                {{"a1", "a1"}, {"a1", "a1"}, {NULL, NULL}}};
+    size_t i, k;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dump_source dumps[2];
+        struct run r[2];
+        AUTO(judgement) j = {0};
+
+        gate_attention(&r[0], &r[1], (struct gate_change){.n_tasks = 12});
+        for (k = 0; k < 2; k++) {
+            dumps[k] = a_dump(&r[k], rows[i].dump[k]);
+            r[k].provenance.weights_sha256 = fake_text(&r[k], rows[i].run[k]);
+            r[k].provenance.dumps = &dumps[k];
+            r[k].provenance.n_dumps = 1;
+        }
+        r[0].provenance.model_served = fake_text(&r[0], "m1");
+        gate_decide_default(&j, &r[0], &r[1]);
+        for (k = 0; k < 2; k++)
+            cr_assert(eq(int, is_change(&j, k, rows[i].what[k]), true), "row %zu, change %zu", i, k);
+        cr_assert(not(j.causes_confounded));
+        run_done(&r[0]);
+        run_done(&r[1]);
     }
 }
