@@ -176,6 +176,8 @@ static enum status find_causes(struct judgement *j, const struct provenance *b, 
     served_differs = b->model_served[0] && c->model_served[0] && !same(b->model_served, c->model_served);
     if (served_differs)
         TRY(add(j, "served model", b->model_served, c->model_served, false, err));
+    /* A run of attention alone was served by nobody: that cannot be what moved it. */
+    served_differs = served_differs && b->model_served[0] && c->model_served[0];
     j->causes_confounded = (int)prompt_differs + (int)weights_differ + (int)served_differs > 1;
     return OK;
 }
