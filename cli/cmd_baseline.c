@@ -22,12 +22,21 @@ static const struct opt options[] = {
     OPTION_PROJECT,
 };
 
+static enum status accept_one(const char *dir, const char *name, const char *run, const char *reason, struct error *err)
+{
+    TRY(baseline_accept(dir, name, run, reason, err));
+    message_say("accepted %s into %s/%s", run, dir, name);
+    return OK;
+}
+
 static enum status accept(struct call *c, const char *dir, struct error *err)
 {
     const char *name = opts_text(&c->opts, "name", NULL), *reason = opts_text(&c->opts, "reason", NULL);
+    const char *output = NULL;
     size_t i;
 
-    if (c->opts.n_words < 2)
+    TRY(project_text(&c->project, "output", &output, err));
+    if (c->opts.n_words < 2 && !output)
         return error_set(err, ERR_USAGE,
                          "accept needs a run file, as in 'tare baseline accept out/v1.h5 --name main "
                          "--reason \"first accepted run\"'");
@@ -37,10 +46,10 @@ static enum status accept(struct call *c, const char *dir, struct error *err)
                          name ? name : "");
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "accept needs --reason: whoever reads the baseline later must know why");
-    for (i = 1; i < c->opts.n_words; i++) {
-        TRY(baseline_accept(dir, name, c->opts.words[i], reason, err));
-        message_say("accepted %s into %s/%s", c->opts.words[i], dir, name);
-    }
+    if (c->opts.n_words < 2)
+        return accept_one(dir, name, output, reason, err);
+    for (i = 1; i < c->opts.n_words; i++)
+        TRY(accept_one(dir, name, c->opts.words[i], reason, err));
     return OK;
 }
 
@@ -50,6 +59,8 @@ static enum status list(struct call *c, const char *dir, struct error *err)
     char **names = NULL;
     size_t n = 0, i;
 
+    if (c->opts.n_words != 1)
+        return error_set(err, ERR_USAGE, "list takes no name: 'tare baseline show %s' shows one", c->opts.words[1]);
     TRY(baseline_list(dir, &strings, &names, &n, err));
     for (i = 0; i < n; i++) {
         AUTO(baseline) b = {0};

@@ -23,7 +23,7 @@ static const struct opt options[] = {
      .takes_many = true,
      .takes = present_takes,
      .key = "reports",
-     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt"},
+     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
     {.name = "fail-on",
      .kind = OPT_TEXT,

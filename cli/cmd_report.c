@@ -13,7 +13,7 @@ static const struct opt options[] = {
      .value = "FILE",
      .takes_many = true,
      .takes = present_takes,
-     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt"},
+     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
     OPTION_BASELINES,
     OPTION_POLICY,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 24, MAX_CELL = 60, NAME_WIDTH = 18 };
+enum { MAX_COLUMNS = 24, MAX_CELL = 64, NAME_WIDTH = 21, FEW_ROWS = 4, FEW_COLUMNS = 6 };
 
 static bool is_scalar(const json_t *v)
 {
@@ -121,6 +121,24 @@ static void put_member(struct buf *out, const char *indent, const char *key, con
     buf_putc(out, '\n');
 }
 
+/* A few objects of many members stand better one under the other, a line a member. */
+static void put_list(struct buf *out, const json_t *rows)
+{
+    const char *key;
+    json_t *v;
+    size_t i;
+
+    if (json_array_size(rows) > FEW_ROWS || json_object_size(json_array_get(rows, 0)) <= FEW_COLUMNS) {
+        put_table(out, rows);
+        return;
+    }
+    for (i = 0; i < json_array_size(rows); i++) {
+        buf_puts(out, i ? "\n" : "");
+        json_object_foreach (json_array_get(rows, i), key, v)
+            put_member(out, "  ", key, v);
+    }
+}
+
 void inspect_view(const struct desc *d, struct buf *out)
 {
     const char *key, *inner;
@@ -138,7 +156,7 @@ void inspect_view(const struct desc *d, struct buf *out)
         } else {
             buf_printf(out, "\n%s (%zu)\n", key, json_array_size(v));
             if (json_array_size(v))
-                put_table(out, v);
+                put_list(out, v);
         }
     }
 }

@@ -11,7 +11,7 @@ enum key_kind {
     KEY_TEXT,
     KEY_PATH,         /* relative to the file's folder                            */
     KEY_PATHS,        /* an array of paths                                        */
-    KEY_NAME_OR_PATH, /* a path when it has a slash or a dot, else a name as it is */
+    KEY_NAME_OR_PATH, /* a path when it has a slash or ends in .h5 or .json, else a name */
     KEY_NUMBER,       /* a whole number from 0                                    */
     KEY_SIZE,         /* bytes, or a text as "2G"                                 */
     KEY_FLAG
@@ -67,6 +67,18 @@ static int type_of(enum key_kind kind)
     }
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+
+    return len >= n && strcmp(text + len - n, end) == 0;
+}
+
+static bool is_path(const char *text)
+{
+    return strchr(text, '/') || ends_in(text, ".h5") || ends_in(text, ".json");
+}
+
 static enum status scalar(struct project *p, const struct json_at *at, enum key_kind kind, char **ret,
                           struct error *err)
 {
@@ -83,7 +95,7 @@ static enum status scalar(struct project *p, const struct json_at *at, enum key_
         return json_bad(at, err, "expected a text%s", kind == KEY_SIZE ? " such as \"2G\", or a number of bytes" : "");
     if (text[0] == '\0' || strlen(text) != json_string_length(at->value))
         return json_bad(at, err, "a value may not be empty or hold a NUL character");
-    if (kind == KEY_TEXT || kind == KEY_SIZE || (kind == KEY_NAME_OR_PATH && !strpbrk(text, "/.")))
+    if (kind == KEY_TEXT || kind == KEY_SIZE || (kind == KEY_NAME_OR_PATH && !is_path(text)))
         return arena_strdup(&p->arena, text, ret, err);
     TRY(path_join(p->dir, text, &joined, err));
     st = arena_strdup(&p->arena, joined, ret, err);
