@@ -24,7 +24,7 @@ run() {
             ;;
     esac
     echo "== $name: configure, build, test in build/$name"
-    cmake -G Ninja -S . -B "build/$name" -DTARE_WERROR=ON "${launcher[@]}" "${args[@]}"
+    cmake -G Ninja -S . -B "build/$name" -DTARE_WERROR=ON -DBUILD_TESTING=ON "${launcher[@]}" "${args[@]}"
     cmake --build "build/$name" -j "$jobs"
     ctest --test-dir "build/$name" --output-on-failure --no-tests=error -j "$jobs"
 }
