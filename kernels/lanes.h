@@ -15,12 +15,17 @@
 #include "kernels/lanes_portable.h"
 #endif
 
-#ifdef __clang__
+/* Registers want everything unrolled and in one function; arrays only cost the compiler time by it. */
+#if !defined(LANES_AVX512) && !defined(LANES_AVX2)
+#define LANES_UNROLL
+#define LANES_INLINE static inline
+#elif defined(__clang__)
 #define LANES_UNROLL _Pragma("unroll")
+#define LANES_INLINE static inline __attribute__((always_inline))
 #else
 #define LANES_UNROLL _Pragma("GCC unroll 16")
-#endif
 #define LANES_INLINE static inline __attribute__((always_inline))
+#endif
 
 /* The sum of eight double lanes in a fixed tree. */
 static inline double v8d_sum(struct v8d a)

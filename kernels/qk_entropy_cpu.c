@@ -2,27 +2,20 @@
  * goes over the tiles of keys that its rows see, and merges (m, l, t) per row. Packed keys are at most KEY_BLOCK_BYTES
  * at a time, so that memory does not grow with the square of anything; rows wait in the output array between blocks.
  * Nothing depends on which thread does what. */
-#include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "kernels/cpu_isa.h"
 #include "kernels/qk_entropy.h"
 #include "kernels/qk_entropy_isa.h"
-#include "kernels/qk_pack.h"
+#include "kernels/qk_rows.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
-enum { KEY_BLOCK_BYTES = 8 << 20, TILE_BYTES = 128 << 10, MAX_DIM = 8192, MAX_TILE_ROWS = 96 };
-
-static const double LOG2_E = 0x1.71547652b82fep0;
-
-/* Norms up to this multiply and add up in float without overflow; longer vectors take the slow path in double. */
-static const double MAX_FAST_NORM = 0x1p60;
+enum { KEY_BLOCK_BYTES = 8 << 20, TILE_BYTES = 128 << 10, MAX_TILE_ROWS = 96 };
 
 /* Scratch of one thread; owned by the job. */
 struct qk_scratch {
@@ -83,79 +76,6 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static struct row_stat without_value(enum row_status status, uint32_t n_keys)
-{
-    return (struct row_stat){.sum = NAN, .entropy_bits = NAN, .max_weight = NAN, .n_keys = n_keys, .status = status};
-}
-
-static struct row_stat finish(struct qk_state s, uint32_t n_keys)
-{
-    struct row_stat row = without_value(ROW_OK, n_keys);
-    double bits = log2(s.l) - s.t / s.l;
-
-    if (isnan(s.l) || isnan(s.t) || isinf(s.m) || !(s.l > 0)) {
-        row.status = isinf(s.m) ? s.m > 0 ? ROW_INF : ROW_ZERO : ROW_NAN;
-        return row;
-    }
-    row.sum = 1;
-    row.entropy_bits = bits > 0 ? fmin(bits, log2(n_keys)) : 0;
-    row.max_weight = 1 / s.l;
-    return row;
-}
-
-/* Vectors so long that float could overflow: everything in double, one key at a time. */
-static struct row_stat slow_row(const struct qk_job *job, const double *query, struct row_span span, double *key)
-{
-    struct qk_state s = {-INFINITY, 0, 0};
-    double cap = job->args->softcap;
-
-    for (size_t j = span.lo; j < span.hi; j++) {
-        double y = 0, shift;
-
-        dtype_to_double(job->keys.k, job->keys.dtype, j * job->keys.dim, job->keys.dim, key);
-        for (size_t d = 0; d < job->keys.dim; d++)
-            y += query[d] * (key[d] - job->keys.mean[d]);
-        if (cap > 0)
-            y = cap * LOG2_E * tanh(y);
-        if (isnan(y))
-            return without_value(ROW_NAN, span.hi - span.lo);
-        if (isinf(y) && y > 0)
-            return without_value(ROW_INF, span.hi - span.lo);
-        if (isinf(y))
-            continue;
-        if (y > s.m) {
-            shift = s.m - y;
-            if (s.l > 0 && exp2(shift) > 0) {
-                s.t = exp2(shift) * (s.t + s.l * shift);
-                s.l *= exp2(shift);
-            } else {
-                s.t = s.l = 0;
-            }
-            s.m = y;
-        }
-        shift = y - s.m;
-        s.l += exp2(shift);
-        s.t += exp2(shift) > 0 ? exp2(shift) * shift : 0;
-    }
-    return finish(s, span.hi - span.lo);
-}
-
-/* What can be said of a row before any score; PENDING rows then hold their (m, l, t) until finish(). */
-enum { PENDING = N_ROW_STATUSES };
-
-static struct row_stat begin_row(const struct qk_job *job, struct row_span span, double norm, double *scratch)
-{
-    struct row_stat pending = {.sum = -INFINITY, .n_keys = span.hi - span.lo, .status = PENDING};
-
-    if (span.lo >= span.hi)
-        return without_value(ROW_EMPTY, 0);
-    if (isnan(norm) || job->keys.n_bad[span.hi] != job->keys.n_bad[span.lo])
-        return without_value(ROW_NAN, span.hi - span.lo);
-    if (norm > MAX_FAST_NORM || job->keys.max_norm > MAX_FAST_NORM)
-        return slow_row(job, scratch, span, scratch + job->keys.dim);
-    return pending;
-}
-
 /* The keys of [lo, hi) that a row with this span sees; empty as lo = hi. */
 static struct row_span cut(struct row_span span, size_t lo, size_t hi)
 {
@@ -176,7 +96,7 @@ static void group_against_tile(const struct qk_job *job, struct qk_scratch *scra
     for (size_t i = 0; i < n_rows; i++) {
         struct row_span see = cut(job->args->spans[first_row + i], tile.lo, tile.hi);
 
-        if (see.lo < see.hi && rows[i].status == PENDING) {
+        if (see.lo < see.hi && rows[i].status == QK_PENDING) {
             lo = min_size(lo, see.lo);
             hi = max_size(hi, see.hi);
         }
@@ -189,16 +109,14 @@ static void group_against_tile(const struct qk_job *job, struct qk_scratch *scra
     for (size_t i = 0; i < n_rows; i++) {
         struct row_span see = cut(job->args->spans[first_row + i], tile.lo, tile.hi);
         float *y = scratch->y + i * job->stride + (see.lo - lo);
-        struct qk_state state = {rows[i].sum, rows[i].entropy_bits, rows[i].max_weight};
+        struct qk_state state = qk_row_state(&rows[i]);
 
-        if (see.lo == see.hi || rows[i].status != PENDING)
+        if (see.lo == see.hi || rows[i].status != QK_PENDING)
             continue;
         if (job->args->softcap > 0)
-            job->isa->softcap(y, see.hi - see.lo, (float)(job->args->softcap * LOG2_E));
+            job->isa->softcap(y, see.hi - see.lo, (float)qk_softcap_factor(job->args));
         job->isa->absorb(y, see.hi - see.lo, &state);
-        rows[i].sum = state.m;
-        rows[i].entropy_bits = state.l;
-        rows[i].max_weight = state.t;
+        qk_row_hold(&rows[i], state);
     }
 }
 
@@ -231,7 +149,7 @@ static void pack_tile(const struct qk_job *job, struct qk_scratch *scratch, size
                           i % micro_rows, scratch->q + i / micro_rows * micro_rows * args->dim, scratch->row);
 
         if (is_first)
-            rows[i] = begin_row(job, args->spans[first_row + i], norm, scratch->row);
+            rows[i] = qk_row_begin(args, &job->keys, args->spans[first_row + i], norm, scratch->row);
     }
 }
 
@@ -292,61 +210,23 @@ static void run_key_head(struct qk_job *job, size_t kv_head)
     } while (block_lo < job->hi);
 }
 
-static enum status check_args(const struct qk_entropy_args *args, struct error *err)
-{
-    size_t q, k;
-
-    if (args->n_kv_heads == 0 || args->n_heads % args->n_kv_heads != 0)
-        return error_set(err, ERR_FORMAT, "%zu query heads are no multiple of %zu key heads", args->n_heads,
-                         args->n_kv_heads);
-    if (args->dim == 0 || args->dim > MAX_DIM)
-        return error_set(err, args->dim ? ERR_LIMIT : ERR_FORMAT, "head size %zu: it must be 1 to %d", args->dim,
-                         MAX_DIM);
-    if (!isfinite(args->scale) || !isfinite(args->softcap) || args->softcap < 0)
-        return error_set(err, ERR_FORMAT, "scale %g and softcap %g: both must be finite, softcap 0 or more",
-                         args->scale, args->softcap);
-    if (!size_mul(args->n_heads, args->n_rows, &q) || !size_mul(q, args->dim * dtype_bytes(args->dtype), &q) ||
-        !size_mul(args->n_kv_heads, args->n_cols, &k) || !size_mul(k, args->dim * dtype_bytes(args->dtype), &k) ||
-        q > PTRDIFF_MAX || k > PTRDIFF_MAX || args->n_cols >= UINT32_MAX)
-        return error_set(err, ERR_LIMIT, "%zu heads x %zu rows and %zu keys of %zu numbers are too large to address",
-                         args->n_heads, args->n_rows, args->n_cols, args->dim);
-    for (size_t i = 0; i < args->n_rows; i++)
-        if (args->spans[i].lo < args->spans[i].hi && args->spans[i].hi > args->n_cols)
-            return error_set(err, ERR_LIMIT, "row %zu sees keys up to %u of %zu", i, args->spans[i].hi, args->n_cols);
-    return OK;
-}
-
-static void find_seen_keys(struct qk_job *job)
-{
-    job->lo = job->args->n_cols;
-    for (size_t i = 0; i < job->args->n_rows; i++) {
-        struct row_span span = job->args->spans[i];
-
-        if (span.lo < span.hi) {
-            job->lo = min_size(job->lo, span.lo);
-            job->hi = max_size(job->hi, span.hi);
-        }
-    }
-    if (job->lo > job->hi)
-        job->lo = job->hi = 0;
-}
-
 static enum status qk_job_init(struct qk_job *job, const struct qk_entropy_args *args, struct row_stat *ret,
                                struct error *err)
 {
     size_t micro_rows, dim = args->dim;
-    double cap = args->softcap > 0 ? args->softcap : 1 / LOG2_E;
+    struct row_span seen = qk_seen(args);
 
     job->args = args;
     job->rows = ret;
     job->isa = choose_isa();
     micro_rows = job->isa->micro_rows;
     job->n_threads = cpu_threads();
-    job->factor = args->scale / cap;
+    job->factor = qk_query_factor(args);
     job->keys.dtype = args->dtype;
     job->keys.n = args->n_cols;
     job->keys.dim = dim;
-    find_seen_keys(job);
+    job->lo = seen.lo;
+    job->hi = seen.hi;
     job->stride = QK_TILE_KEYS + QK_PAD;
     job->tile_rows = min_size(TILE_BYTES / (dim * sizeof(float)), MAX_TILE_ROWS) / micro_rows * micro_rows;
     job->tile_rows = max_size(job->tile_rows, micro_rows);
@@ -368,14 +248,13 @@ enum status qk_entropy_cpu(const struct qk_entropy_args *args, struct row_stat *
 {
     AUTO(qk_job) job = {0};
 
-    TRY(check_args(args, err));
+    TRY(qk_check(args, err));
     if (args->n_heads == 0 || args->n_rows == 0)
         return OK;
     TRY(qk_job_init(&job, args, ret, err));
     for (size_t kv_head = 0; kv_head < args->n_kv_heads; kv_head++)
         run_key_head(&job, kv_head);
     for (size_t i = 0; i < args->n_heads * args->n_rows; i++)
-        if (ret[i].status == PENDING)
-            ret[i] = finish((struct qk_state){ret[i].sum, ret[i].entropy_bits, ret[i].max_weight}, ret[i].n_keys);
+        ret[i] = qk_row_finish(&ret[i]);
     return OK;
 }

@@ -2,15 +2,10 @@
 #ifndef KERNELS_QK_ENTROPY_ISA_H
 #define KERNELS_QK_ENTROPY_ISA_H
 
-#include <stddef.h>
+#include "kernels/qk_rows.h"
 
 /* Keys of one tile; rows of scores have room for QK_PAD more. */
 enum { QK_TILE_KEYS = 256, QK_PAD = 16 };
-
-/* One row so far: m = max y, l = sum 2^(y-m), t = sum 2^(y-m) (y-m); {-INFINITY, 0, 0} before the first key. */
-struct qk_state {
-    double m, l, t;
-};
 
 struct qk_isa {
     size_t micro_rows; /* queries of one packed group */

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What is known of the keys of one key head. Arrays are the caller's. */
 struct qk_keys {
     const void *k; /* n x dim, row-major, elements of `dtype` */
@@ -32,4 +36,7 @@ double qk_query_pack(const void *q, enum dtype dtype, size_t index, size_t dim, 
 /* Elements [first, first + n) of an array as doubles; exact. */
 void dtype_to_double(const void *elements, enum dtype type, size_t first, size_t n, double *to);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Zeroed room for `n` elements of `size` bytes; n = 0 gives a valid pointer. Release with free(). */
 MUST_CHECK enum status mem_new(size_t n, size_t size, void *ret_ptr, struct error *err);
 
@@ -15,4 +19,7 @@ MUST_CHECK enum status mem_grow(void *ptr, size_t *cap, size_t n, size_t size, s
 /* An owned copy of `text`; NULL stays NULL. */
 MUST_CHECK enum status mem_strdup(const char *text, char **ret, struct error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,38 @@
+/* row_finish.h - from the sums over a row of weights to its statistics; the part that all backends share. */
+#ifndef KERNELS_ROW_FINISH_H
+#define KERNELS_ROW_FINISH_H
+
+#include "kernels/row_entropy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sums over the row's weights p as floats. All of it is void when max_bits >= 0x7f800000: the row then holds a
+ * negative weight, a -0, an infinity or a NaN. Subnormal floats may enter log_sum with a wrong logarithm: they must not
+ * matter, which max_bits tells. */
+struct row_sums {
+    double sum;        /* sum p                                              */
+    double log_sum;    /* sum p (log2 p - ref)                               */
+    uint32_t max_bits; /* the largest of the weights' bit patterns, unsigned */
+};
+
+/* ERR_LIMIT when the tensor cannot be addressed or a span goes beyond it. */
+MUST_CHECK enum status row_check(const struct row_entropy_args *args, struct error *err);
+
+/* -floor(log2 n): near log2 of the typical weight, where the row sums to 1. */
+int row_ref(size_t n);
+
+/* `ref` moved to the row's own scale where S is far from 1; `ref` itself where it suits, or no sum is known. */
+int row_better_ref(const struct row_sums *sums, size_t n, int ref);
+
+/* The row's statistics; reads its n weights again, and takes them in double, when the sums cannot say. */
+struct row_stat row_finish(const void *weights, size_t n, enum dtype type, int ref, const struct row_sums *sums);
+
+/* NaN in every value. */
+struct row_stat row_without_value(enum row_status status, uint32_t n_keys);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
