@@ -24,7 +24,7 @@ LANES_INLINE void score_chunk(const float *q, const float *k, size_t n_dims, str
 
         LANES_UNROLL
         for (int v = 0; v < MICRO_VECS; v++)
-            key[v] = v16f_load(k + d * PANEL_KEYS + 16 * v);
+            key[v] = v16f_load(k + d * PANEL_KEYS + 16 * (size_t)v);
         LANES_UNROLL
         for (int i = 0; i < MICRO_ROWS; i++) {
             struct v16f query = v16f_set(q[d * MICRO_ROWS + i]);
@@ -46,7 +46,7 @@ static void scores(const float *q, const float *k, size_t dim, float *y, size_t 
         for (int i = 0; i < MICRO_ROWS; i++)
             LANES_UNROLL
         for (int v = 0; v < MICRO_VECS; v++) {
-            float *to = y + (size_t)i * stride + 16 * v;
+            float *to = y + (size_t)i * stride + 16 * (size_t)v;
 
             v16f_store(to, d == 0 ? acc[i][v] : v16f_add(v16f_load(to), acc[i][v]));
         }

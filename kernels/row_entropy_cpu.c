@@ -33,12 +33,11 @@ enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat
     row_entropy_pass *pass = choose_pass();
     const char *base = args->weights;
     size_t row_bytes, n_rows;
-    int n_threads = cpu_threads();
 
     TRY(row_check(args, err));
     row_bytes = args->n_cols * dtype_bytes(args->dtype);
     n_rows = args->n_heads * args->n_rows;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(n_threads) if (n_rows > 8)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(cpu_threads()) if (n_rows > 8)
     for (size_t i = 0; i < n_rows; i++) {
         struct row_span span = args->spans[i % args->n_rows];
         const char *first = base + i * row_bytes + span.lo * dtype_bytes(args->dtype);
