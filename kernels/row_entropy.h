@@ -2,7 +2,9 @@
  *
  * With S = sum p and E = -sum p log2 p over the visible keys, 0 log 0 = 0, the entropy of the normalised row is
  * H = log2 S + E/S bits. No epsilon. |error| <= 1e-5 bit against float64 of the stored values up to 2^20 keys.
- * The same input gives the same bits for any number of threads. */
+ * On the CPU the same input gives the same bits for any number of threads and every instruction set; CUDA gives the
+ * same bits on every run. The sum is within 18 * 2^-24 of S. A row with all its weight on one key has exactly 0 bits.
+ * Status: NaN before infinite before negative before zero; -0 is zero. Only visible weights are looked at. */
 #ifndef KERNELS_ROW_ENTROPY_H
 #define KERNELS_ROW_ENTROPY_H
 
