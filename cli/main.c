@@ -115,7 +115,8 @@ int main(int argc, char **argv)
 
     if (!hold_standard_streams())
         return EXIT_SOURCE;
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away, a file that grew too large: writing fails and is reported */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         AUTO(buf) usage = {0};
 

@@ -47,8 +47,22 @@ say "== 1. The candidate: the same tasks under prompt v2. Its recorded replies a
 show tare run --taskset $smoke --prompt $smoke/prompts/v2.json --replay $smoke/recording/v2 \
     --dump $smoke/recording/v2/attention.h5 -o "$out/v2.h5"
 
+# The head of a comparison, as far as what changed; all of it is in the file that -o names.
+head_only() {
+    awk '!done { print } /^pairs/ { done = 1 }'
+}
+
+# Of a written report the numbered sentences under "findings", the first three.
+strongest() {
+    awk '/^findings/ { inside = 1; next }
+         inside && /^ *[0-9]+\. / { n++ }
+         inside && (n > 3 || /^$/ || /^ *and [0-9]+ more/) { exit }
+         inside { print }' "$1"
+}
+
 say "== 2. What moved, against the shipped baseline (the accepted run of prompt v1)?"
-show tare diff smoke "$out/v2.h5" -o "$out/diff.md"
+show tare diff smoke "$out/v2.h5" -o "$out/diff.txt" "$out/diff.md" | head_only
+echo "(all of it: $out/diff.txt)"
 
 say "== 3. May it go out? The gate decides by the shipped policy; its exit code is the verdict."
 code=0
@@ -64,15 +78,14 @@ say "== 4. What a caught regression looks like: the accepted prompt, but one att
 show tare run --taskset $smoke --prompt $smoke/prompts/v1.json --replay $smoke/recording/sharpened \
     --dump $smoke/recording/sharpened/attention.h5 -o "$out/sharpened.h5" --quiet
 caught=0
-show tare gate "$out/sharpened.h5" --baseline smoke -o "$out/sharpened.html" || caught=$?
+show tare gate "$out/sharpened.h5" --baseline smoke -o "$out/sharpened.html" "$out/sharpened.txt" | head_only || caught=$?
 [ $caught -le 3 ] || exit $caught
+strongest "$out/sharpened.txt"
 say "Exit code $caught: 1 means caught."
 
-say "The verdict on v2, and its three strongest findings:"
+say "== The verdict on v2, and its three strongest findings"
 head -n 1 "$out/report.txt"
-# The numbered sentences under "findings", a finding with the lines that continue it.
-awk '/^findings/ { inside = 1; next } inside && /^ *[0-9]+\. / { n++ } inside && (n > 3 || /^$/ || /^ *and [0-9]+ more/) { exit }
-     inside { print }' "$out/report.txt"
+strongest "$out/report.txt"
 say "The page:          $(realpath "$out/report.html")"
 echo "The caught head:   $(realpath "$out/sharpened.html")"
 echo "Next:              tare help, tare explain, README.md (tare is build/release/tare)"

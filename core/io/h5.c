@@ -43,11 +43,20 @@ enum status h5_bad(const struct h5 *at, struct error *err, const char *fmt, ...)
     return error_set(err, ERR_FORMAT, "'%s' at %s: %s", at->file, at->path, why);
 }
 
-/* Keeps the innermost entry of the library's error stack, which is the cause. */
+/* Keeps the innermost entry of the library's error stack, which is the cause: of a failed read or write the system's
+ * words alone, without the time, addresses and the temporary name that stand around them. */
 static herr_t keep_reason(unsigned n, const H5E_error2_t *entry, void *reason)
 {
-    if (n == 0 && entry->desc)
-        snprintf(reason, 200, "%s", entry->desc);
+    static const char mark[] = "error message = '";
+    const char *text = entry->desc;
+    const char *inner = text ? strstr(text, mark) : NULL;
+
+    if (n == 0 && inner) {
+        inner += sizeof mark - 1;
+        snprintf(reason, 200, "%.*s", (int)strcspn(inner, "'"), inner);
+    } else if (n == 0 && text) {
+        snprintf(reason, 200, "%s", text);
+    }
     return 0;
 }
 
@@ -64,6 +73,8 @@ enum status h5_failed(const struct h5 *at, enum status code, const char *what, s
 /* The library prints nothing, and knows no links that lead to other files. */
 static enum status library_init(struct error *err)
 {
+    /* After a failed write the library's clean-up at exit crashes. All that was opened is closed by then. */
+    H5dont_atexit();
     if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
         return error_set(err, ERR_INTERNAL, "the HDF5 library does not start");
     if (H5Lis_registered(H5L_TYPE_EXTERNAL) > 0 && H5Lunregister(H5L_TYPE_EXTERNAL) < 0)
