@@ -62,7 +62,7 @@ static struct row_stat slow_row(const void *weights, size_t n, enum dtype type)
     }
     row.sum = ldexp(sum, exponent);
     row.entropy_bits = entropy_clamp(log2(sum) - log_sum / sum, sum, max, n);
-    row.max_weight = max / sum;
+    row.max_weight = ldexp(max, exponent);
     return row;
 }
 
@@ -91,7 +91,7 @@ struct row_stat row_finish(const void *weights, size_t n, enum dtype type, int r
         return slow_row(weights, n, type);
     row.sum = sums->sum;
     row.entropy_bits = entropy_clamp(log2(sums->sum) - ref - sums->log_sum / sums->sum, sums->sum, (double)max, n);
-    row.max_weight = (double)max / sums->sum;
+    row.max_weight = (double)max;
     return row;
 }
 

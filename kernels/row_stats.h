@@ -24,11 +24,12 @@ enum row_status {
     N_ROW_STATUSES
 };
 
-/* Statistics of the row's normalised weights p/S; NaN unless status is ROW_OK. */
+/* Statistics of a row: the entropy of its normalised weights p/S, the sum and the maximum as stored; NaN unless status
+ * is ROW_OK. */
 struct row_stat {
     double sum;          /* S = sum of the stored weights (1 by construction from scores)            */
     double entropy_bits; /* log2 S + E/S with E = -sum p log2 p; >= 0, 0 for one visible key          */
-    double max_weight;   /* max p / S                                                                 */
+    double max_weight;   /* max p                                                                     */
     uint32_t n_keys;     /* visible keys                                                              */
     uint32_t status;     /* enum row_status                                                           */
 };

@@ -47,7 +47,7 @@ static struct row_stat row_ref(const void *weights, enum dtype type, size_t firs
     }
     row.sum = (double)sum;
     row.entropy_bits = (double)(entropy > 0 ? entropy : 0);
-    row.max_weight = (double)(max / sum);
+    row.max_weight = (double)max;
     return row;
 }
 
