@@ -51,6 +51,27 @@ enum status file_read(const char *path, size_t limit, struct buf *ret, struct er
     return st;
 }
 
+enum status file_read_at(int fd, const char *path, uint64_t offset, void *ret, size_t len, struct error *err)
+{
+    unsigned char *at = ret;
+
+    while (len > 0) {
+        ssize_t n = offset > INT64_MAX ? 0 : pread(fd, at, len, (off_t)offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return io_error(err, "cannot read", path);
+        if (n == 0)
+            return error_set(err, ERR_FORMAT, "'%s': ends at byte %llu, %zu more were expected; it may be truncated",
+                             path, (unsigned long long)offset, len);
+        at += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return OK;
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

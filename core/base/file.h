@@ -17,6 +17,10 @@ struct outfile {
 /* Appends the file's bytes to `ret`; ERR_IO when it cannot be read, ERR_LIMIT when it has more than `limit` bytes. */
 MUST_CHECK enum status file_read(const char *path, size_t limit, struct buf *ret, struct error *err);
 
+/* Exactly `len` bytes from `offset` on; a file that ends before is ERR_FORMAT. `path` is for messages. */
+MUST_CHECK enum status file_read_at(int fd, const char *path, uint64_t offset, void *ret, size_t len,
+                                    struct error *err);
+
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 MUST_CHECK enum status file_size(const char *path, uint64_t *ret, struct error *err);

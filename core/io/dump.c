@@ -8,15 +8,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors};
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t len = strlen(path), n = strlen(suffix);
+
+    return len >= n && strcmp(path + len - n, suffix) == 0;
+}
+
+/* By the first bytes; the name only says who explains best what is wrong with a file that begins like none. */
+static const struct dump_format *choose_format(const char *path, const unsigned char *head, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->knows(head, n))
+            return formats[i];
+    for (i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (n > 0 && ends_in(path, formats[i]->suffix))
+            return formats[i];
+    return &dump_hdf5; /* whose signature may also stand further in */
+}
+
 /* Containers that are known by their first bytes and not read here. */
 static const char *foreign_name(const unsigned char *head, size_t n)
 {
     if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
         return "a zip archive (.npz, or a PyTorch file)";
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
-        return "a NumPy array (.npy)";
-    if (n >= 10 && head[6] == 0 && head[7] == 0 && head[8] == '{' && (head[9] == '"' || head[9] == ' '))
-        return "a safetensors file";
+        return "a NumPy array (.npy), which cannot hold the attributes of a dump";
     return NULL;
 }
 
@@ -32,11 +53,11 @@ static enum status find_format(const char *path, const struct dump_format **ret,
     name = foreign_name(head, n);
     if (name)
         return error_set(err, ERR_FORMAT,
-                         "'%s': %s; this tare reads HDF5 dumps in the layout attn-dump %d: copy the tensors and "
-                         "attributes into HDF5 under the same names (h5py writes it in a few lines), or record with a "
-                         "script from cli/recorders",
+                         "'%s': %s; this tare reads HDF5 and safetensors dumps in the layout attn-dump %d: copy the "
+                         "tensors and attributes into one of these under the same names, or record with a script from "
+                         "cli/recorders",
                          path, name, (int)DUMP_LAYOUT_VERSION);
-    *ret = &dump_hdf5; /* says itself what is wrong with a file that is none */
+    *ret = choose_format(path, head, n);
     return OK;
 }
 

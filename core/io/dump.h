@@ -44,6 +44,7 @@ struct dump {
     size_t n_samples;
     struct dump_layer *layers; /* ascending by index */
     size_t n_layers;
+    char *notice;               /* what was assumed about the file and must be told, or NULL */
     struct dump_reader *reader; /* owned */
 };
 

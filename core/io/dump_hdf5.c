@@ -1,6 +1,7 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/io/dump_dtype.h"
 #include "core/io/dump_reader.h"
 #include "core/io/h5attr.h"
 #include "core/io/h5chunk.h"
@@ -265,21 +266,9 @@ static enum status hdf5_tensor(struct dump_reader *r, const char *name, struct d
 
     TRY(find_tensor(r, name, &t, err));
     ret->dtype = t->dtype;
+    ret->is_opaque = H5Tget_class(t->type.id) == H5T_OPAQUE;
     memcpy(ret->dim, t->dim, sizeof ret->dim);
     return OK;
-}
-
-static void swap_bytes(unsigned char *p, size_t n, size_t element)
-{
-    size_t i, j;
-
-    for (i = 0; i < n; i++, p += element)
-        for (j = 0; j < element / 2; j++) {
-            unsigned char c = p[j];
-
-            p[j] = p[element - 1 - j];
-            p[element - 1 - j] = c;
-        }
 }
 
 /* The memory type is the file's own: the library never converts, so that 16-bit floats arrive as they were stored. */
@@ -302,12 +291,19 @@ static enum status hdf5_rows(struct dump_reader *r, const char *name, size_t sam
     else
         TRY(read_part(&t->ds, 4, start, count, n, t->type.id, ret, err));
     if (t->is_swapped)
-        swap_bytes(ret, n, t->element);
+        dump_dtype_swap(ret, n, t->element);
     return OK;
+}
+
+static bool hdf5_knows(const unsigned char *head, size_t n)
+{
+    return n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
 }
 
 const struct dump_format dump_hdf5 = {
     .name = "HDF5",
+    .suffix = ".h5",
+    .knows = hdf5_knows,
     .open = hdf5_open,
     .free = hdf5_free,
     .has = hdf5_has,

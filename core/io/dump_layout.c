@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/num.h"
 #include "core/base/scope.h"
+#include "core/io/dump_dtype.h"
 #include "core/io/dump_reader.h"
 #include "core/io/dump_samples.h"
 
@@ -189,6 +190,33 @@ static enum status read_attrs(struct dump *d, struct dump_layer *l, struct error
     return OK;
 }
 
+/* What two bytes mean where the container does not say: opaque ones are bfloat16 wherever we met them, and what was
+ * assumed is told; whole numbers could be anything. */
+static enum status settle_dtype(struct dump *d, const char *name, struct dump_tensor *t, struct error *err)
+{
+    const char *store = d->source.store_dtype;
+    enum dtype said = DTYPE_BF16;
+
+    if (t->dtype != N_DTYPES)
+        return OK;
+    if (t->is_opaque && (!dump_dtype_named(store, &said) || said == DTYPE_BF16)) {
+        t->dtype = DTYPE_BF16;
+        return d->notice ? OK
+                         : arena_printf(&d->arena, &d->notice, err,
+                                        "'%s' at /%s: opaque values of 2 bytes are taken for bfloat16; the attribute "
+                                        "logical_dtype = \"bfloat16\" says so",
+                                        d->path, name);
+    }
+    if (dump_dtype_named(store, &said) && dtype_bytes(said) == 2)
+        return dump_layout_bad(d, name, err,
+                               "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"%s\", as the file's "
+                               "store_dtype '%.20s' suggests",
+                               t->is_opaque ? "opaque values" : "integers", dtype_name(said), store);
+    return dump_layout_bad(d, name, err,
+                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\"",
+                           t->is_opaque ? "opaque values" : "integers");
+}
+
 static enum status check_shape(const struct dump *d, const char *name, const struct dump_tensor *t, struct error *err)
 {
     int i;
@@ -201,13 +229,23 @@ static enum status check_shape(const struct dump *d, const char *name, const str
     return OK;
 }
 
+static enum status open_tensor(struct dump *d, const char *name, struct dump_tensor *ret, struct error *err)
+{
+    struct dump_tensor t = {0};
+
+    TRY(d->reader->format->tensor(d->reader, name, &t, err));
+    TRY(settle_dtype(d, name, &t, err));
+    TRY(check_shape(d, name, &t, err));
+    *ret = t;
+    return OK;
+}
+
 static enum status read_weights(struct dump *d, struct dump_layer *l, struct error *err)
 {
     struct dump_name name = dump_layout_name(l, "attn_weights");
     struct dump_tensor w;
 
-    TRY(d->reader->format->tensor(d->reader, name.text, &w, err));
-    TRY(check_shape(d, name.text, &w, err));
+    TRY(open_tensor(d, name.text, &w, err));
     l->kind = DUMP_WEIGHTS;
     l->dtype = w.dtype;
     l->n_heads = w.dim[1];
@@ -222,10 +260,8 @@ static enum status read_qk(struct dump *d, struct dump_layer *l, struct error *e
     struct dump_name q_name = dump_layout_name(l, "q"), k_name = dump_layout_name(l, "k");
     struct dump_tensor q, k;
 
-    TRY(d->reader->format->tensor(d->reader, q_name.text, &q, err));
-    TRY(check_shape(d, q_name.text, &q, err));
-    TRY(d->reader->format->tensor(d->reader, k_name.text, &k, err));
-    TRY(check_shape(d, k_name.text, &k, err));
+    TRY(open_tensor(d, q_name.text, &q, err));
+    TRY(open_tensor(d, k_name.text, &k, err));
     if (q.dtype != k.dtype)
         return dump_layout_bad(d, k_name.text, err, "is %s, but q is %s: store both in one type", dtype_name(k.dtype),
                                dtype_name(q.dtype));

@@ -15,7 +15,8 @@
 
 /* A tensor of four dimensions: samples, heads, rows, columns. */
 struct dump_tensor {
-    enum dtype dtype;
+    enum dtype dtype; /* N_DTYPES: two bytes, and the container does not say what they mean … */
+    bool is_opaque;   /* … nor that they are whole numbers */
     size_t dim[4];
 };
 
@@ -25,7 +26,10 @@ struct dump_reader {
 };
 
 struct dump_format {
-    const char *name;
+    const char *name, *suffix; /* "HDF5", ".h5" */
+
+    /* Do the file's first n bytes belong to this format? */
+    bool (*knows)(const unsigned char *head, size_t n);
 
     /* `path` is borrowed and outlives the reader. */
     enum status (*open)(const char *path, struct dump_reader **ret, struct error *err);
@@ -62,6 +66,6 @@ struct dump_format {
                         void *ret, struct error *err);
 };
 
-extern const struct dump_format dump_hdf5;
+extern const struct dump_format dump_hdf5, dump_safetensors, dump_npz;
 
 #endif

@@ -1,6 +1,7 @@
 #include "core/io/h5dtype.h"
 
 #include "core/base/scope.h"
+#include "core/io/dump_dtype.h"
 #include "core/io/h5attr.h"
 
 #include <string.h>
@@ -58,26 +59,21 @@ static enum status read_logical(const struct h5 *ds, enum dtype *ret_said, struc
 {
     AUTO(arena) arena = {0};
     char *logical = NULL;
-    int i;
 
     *ret_said = N_DTYPES;
     if (!h5attr_has(ds, "logical_dtype"))
         return OK;
     TRY(h5attr_text(ds, "logical_dtype", &arena, &logical, err));
-    for (i = 0; i < N_DTYPES; i++)
-        if (strcmp(logical, dtype_name((enum dtype)i)) == 0)
-            *ret_said = (enum dtype)i;
-    if (*ret_said == N_DTYPES)
+    if (!dump_dtype_named(logical, ret_said))
         return h5_bad(ds, err, "attribute 'logical_dtype' is '%.40s'; write \"float16\", \"bfloat16\" or \"float32\"",
                       logical);
     return OK;
 }
 
-/* A wider float may hold numbers of a narrower type; of two types of one size only one can be right. */
 static enum status find_float(const struct h5 *ds, hid_t type, enum dtype said, enum dtype *ret, struct error *err)
 {
     TRY(float_dtype(ds, type, ret, err));
-    if (said != N_DTYPES && said != *ret && dtype_bytes(said) == dtype_bytes(*ret))
+    if (said != N_DTYPES && !dump_dtype_fits(*ret, said))
         return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", dtype_name(*ret),
                       dtype_name(said));
     return OK;
@@ -98,11 +94,7 @@ static enum status find_dtype(const struct h5 *ds, hid_t type, enum dtype *ret, 
                       "holds %s of %zu bytes; store float16, bfloat16 or float32, or bfloat16 as uint16 with the "
                       "attribute logical_dtype = \"bfloat16\"",
                       class_name(class), bytes);
-    if (said == N_DTYPES)
-        return h5_bad(ds, err,
-                      "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\"",
-                      class_name(class));
-    if (dtype_bytes(said) != 2)
+    if (said != N_DTYPES && dtype_bytes(said) != 2)
         return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", class_name(class),
                       dtype_name(said));
     *ret = said;

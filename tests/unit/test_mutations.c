@@ -115,6 +115,11 @@ Test(mutations, a_damaged_dump_of_queries_and_keys_is_survived)
     mutate("tests/fixtures/dumps/minilm_qk_fp32.h5", read_dump);
 }
 
+Test(mutations, a_damaged_safetensors_file_is_survived)
+{
+    mutate("tests/fixtures/dumps/short_fp16.safetensors", read_dump);
+}
+
 Test(mutations, a_damaged_run_file_is_survived)
 {
     AUTO(run) r = {0};
