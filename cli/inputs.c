@@ -71,22 +71,22 @@ enum status inputs_prompt(struct run *run, const char *path, struct error *err)
     return arena_strdup(&run->arena, prompt.json, &run->prompt_json, err);
 }
 
-static enum status open_dump(struct inputs *in, size_t i, const char *path, struct error *err)
+static enum status open_dump(struct inputs *in, struct run *run, size_t i, const char *path, struct error *err)
 {
     TRY(dump_open(&in->dumps[i], path, err));
     in->dump_list[i] = &in->dumps[i];
     in->n_dumps = i + 1;
-    return OK;
+    return in->dumps[i].notice ? run_note(run, err, "dump-assumed", "%s", in->dumps[i].notice) : OK;
 }
 
-static enum status open_dumps(struct inputs *in, const char *const *paths, size_t n, struct error *err)
+static enum status open_dumps(struct inputs *in, struct run *run, const char *const *paths, size_t n, struct error *err)
 {
     size_t i;
 
     TRY(mem_new(n, sizeof *in->dumps, &in->dumps, err));
     TRY(mem_new(n, sizeof *in->dump_list, &in->dump_list, err));
     for (i = 0; i < n; i++)
-        TRY(open_dump(in, i, paths[i], err));
+        TRY(open_dump(in, run, i, paths[i], err));
     return OK;
 }
 
@@ -137,7 +137,7 @@ static enum status reopen(struct inputs *in, struct run *run, const struct repla
     TRY(mem_new(replay->n_dumps, sizeof *paths, &paths, err));
     for (i = 0; i < replay->n_dumps; i++)
         paths[i] = replay->dumps[i].path;
-    st = open_dumps(in, paths, replay->n_dumps, err);
+    st = open_dumps(in, run, paths, replay->n_dumps, err);
     free(paths);
     return st;
 }
@@ -147,7 +147,7 @@ enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay
 {
     if (n == 0)
         return reopen(in, run, replay, err);
-    TRY(open_dumps(in, paths, n, err));
+    TRY(open_dumps(in, run, paths, n, err));
     warn_left_out(in, replay);
     return OK;
 }
