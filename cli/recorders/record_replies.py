@@ -248,6 +248,45 @@ def write_manifest(path, manifest):
     os.replace(path + ".part", path)
 
 
+def text_of_file(path):
+    """The request and the text of a turn that was recorded before."""
+    with open(path, encoding="utf-8") as f:
+        first, *records = [json.loads(line) for line in f]
+    got = [(r["t_ns"], base64.b64decode(r["b64"])) for r in records]
+    return first["meta"]["request"], text_of_events(split_answer(got)[2])[0]
+
+
+def check_kept(args, prompt, taskset):
+    """With --task: the files that stay must answer what would be asked now."""
+    unknown = set(args.task) - {t["id"] for t in taskset["tasks"]}
+    if unknown:
+        raise RecordError(f"the task set has no task '{sorted(unknown)[0]}'")
+    for task in taskset["tasks"]:
+        if task["id"] in args.task:
+            continue
+        for repeat in range(1, args.repeats + 1):
+            replies = []
+            for turn in range(len(task["turns"])):
+                name = file_name(args, task, turn, repeat)
+                request, text = text_of_file(os.path.join(args.out, name))
+                if request != {**request_body(prompt, task, turn, replies, args)[1], "stream": True}:
+                    raise RecordError(f"{name} answers another request than this task set and prompt make; "
+                                      f"add --task {task['id']}")
+                replies.append(text)
+
+
+def check_manifest(args, manifest):
+    """With --task: only tasks may have changed since the rest was recorded."""
+    old, _ = read_json(os.path.join(args.out, "manifest.json"))
+    for key in ("taskset", "prompt_version", "prompt_sha256", "model_asked", "weights_sha256", "sampling"):
+        if old.get(key) != manifest.get(key):
+            raise RecordError(f"'{key}' of the recording in {args.out} differs; record all tasks")
+
+
+def file_name(args, task, turn, repeat):
+    return f"{task['id']}.{turn + 1}" + (f".r{repeat}" if args.repeats > 1 else "") + ".jsonl"
+
+
 def record(args):
     url = urllib.parse.urlsplit(args.endpoint)
     if url.scheme != "http" or url.hostname not in LOOPBACK:
@@ -267,16 +306,21 @@ def record(args):
                         "server": args.server, "when_utc": utc_now()},
         "notes": args.notes, "dumps": args.dump, "files": []}
     manifest = {k: v for k, v in manifest.items() if v is not None}
+    if args.task:
+        check_manifest(args, manifest)
+        check_kept(args, prompt, taskset)
     for repeat in range(1, args.repeats + 1):
         for task in taskset["tasks"]:
             replies = []
             for turn in range(len(task["turns"])):
+                name = file_name(args, task, turn, repeat)
+                manifest["files"].append({"file": name, "task": task["id"], "turn": turn + 1, "repeat": repeat})
+                if args.task and task["id"] not in args.task:
+                    continue
                 text, finish, usage, lines = record_turn(args, endpoint, prompt, task, turn, replies)
                 replies.append(text)
-                name = f"{task['id']}.{turn + 1}" + (f".r{repeat}" if args.repeats > 1 else "") + ".jsonl"
                 with open(os.path.join(args.out, name), "w", encoding="utf-8") as f:
                     f.write("\n".join(lines) + "\n")
-                manifest["files"].append({"file": name, "task": task["id"], "turn": turn + 1, "repeat": repeat})
                 print(f"{name}  {finish}  {usage or 'no usage'}\n    {text.strip()}", file=sys.stderr, flush=True)
     write_manifest(os.path.join(args.out, "manifest.json"), manifest)
 
@@ -289,6 +333,8 @@ def main():
     p.add_argument("--endpoint", default="http://127.0.0.1:8000/v1", metavar="URL", help="default: %(default)s")
     p.add_argument("--model", required=True, help="model name to ask for")
     p.add_argument("--out", required=True, metavar="DIR", help="folder to write; created when missing")
+    p.add_argument("--task", action="append", metavar="ID", help="record only this task and keep the other files of "
+                   "an existing recording in --out; repeatable")
     p.add_argument("--weights", metavar="FILE", help="weights file that the server runs; its SHA-256 is kept")
     p.add_argument("--weights-version", metavar="TEXT", help="name of these weights, for people")
     p.add_argument("--server", default="unknown", metavar="TEXT", help="name and version of the server")
