@@ -29,7 +29,7 @@ static const struct opt options[] = {
      .kind = OPT_TEXT,
      .value = "LIST",
      .key = "fail_on",
-     .help = "verdicts that fail, of regressed,inconclusive,changed (default: as the policy says)"},
+     .help = "verdicts that fail beside regressed: inconclusive,changed (default: as the policy says)"},
     {.name = "exit-zero", .kind = OPT_FLAG, .help = "exit 0 whatever the verdict; still 3 where there is none"},
     OPTION_SEED,
     OPTION_MAX_FINDINGS,

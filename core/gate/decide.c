@@ -278,8 +278,8 @@ enum status decide_fail_on(const struct judgement *j, const char *fail_on, int *
                  {"inconclusive", VERDICT_INCONCLUSIVE, 3},
                  {"changed", VERDICT_CHANGED, 1}};
     const char *p = fail_on;
-    /* Without any verdict nothing may look like a pass, whatever was asked for. */
-    int code = j->verdict == VERDICT_NONE ? 3 : 0;
+    /* Neither a regression nor the lack of a verdict may look like a pass, whatever was asked for. */
+    int code = j->verdict == VERDICT_NONE ? 3 : j->verdict == VERDICT_REGRESSED ? 1 : 0;
 
     for (;;) {
         size_t len = strcspn(p, ","), i;

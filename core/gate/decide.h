@@ -13,8 +13,8 @@ MUST_CHECK enum status comparable_check(const struct run *base, const struct run
 MUST_CHECK enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand,
                               const struct policy *policy, uint64_t seed, struct error *err);
 
-/* --fail-on: a comma list of regressed, inconclusive, changed. What exit code the verdict has then; ERR_USAGE for
- * another word. */
+/* --fail-on: a comma list of regressed, inconclusive, changed. What exit code the verdict has then: a regression fails
+ * whether it is named or not. ERR_USAGE for another word. */
 MUST_CHECK enum status decide_fail_on(const struct judgement *j, const char *fail_on, int *ret_exit, struct error *err);
 
 #endif

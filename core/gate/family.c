@@ -109,6 +109,22 @@ static enum status run_test(struct tested *t, const struct comparison *c, struct
     return OK;
 }
 
+static enum status find_lost(struct lost *ret, const struct comparison *c, const char *metric, struct error *err)
+{
+    struct lost most = {0};
+    size_t i;
+
+    for (i = 0; i < c->n_base; i++) {
+        struct lost one;
+
+        TRY(lost_count(&one, &c->base[i], c->cand, metric, err));
+        if (i == 0 || one.n > most.n)
+            most = one;
+    }
+    *ret = most;
+    return OK;
+}
+
 enum status family_test(struct tested *t, const struct comparison *c, const struct cube *metric, struct arena *texts,
                         struct error *err)
 {
@@ -128,6 +144,7 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
         t->state = FAMILY_OTHER_MACHINE;
         return OK;
     }
+    TRY(find_lost(&t->lost, c, metric->metric, err));
     TRY(pairs_init(&t->pairs, c->base, c->n_base, c->cand, metric->metric, err));
     t->family.n_cells = t->pairs.n_cells;
     for (k = 0; k < t->pairs.n_cells; k++)
@@ -288,14 +305,14 @@ static enum verdict family_verdict(const struct tested *t, const struct comparis
     enum verdict mean = moved(t, c, &f->effect);
     enum verdict gravest = cells > mean ? cells : mean;
 
-    if (is_identical)
+    if (is_identical && !t->lost.n)
         return VERDICT_PASS;
     if (isnan(f->margin))
         return VERDICT_NONE;
-    if (gravest == VERDICT_REGRESSED || gravest == VERDICT_CHANGED || mean == VERDICT_IMPROVED)
+    if (gravest == VERDICT_REGRESSED || gravest == VERDICT_CHANGED || (mean == VERDICT_IMPROVED && !t->lost.n))
         return gravest;
-    /* Too few tasks to have shown anything: that nothing was seen says nothing. */
-    if (f->effect.p_min * t->share > c->policy->alpha || !inside(f))
+    /* What is missing may be what broke. Too few tasks to have shown anything: that nothing was seen says nothing. */
+    if (t->lost.n || f->effect.p_min * t->share > c->policy->alpha || !inside(f))
         return VERDICT_INCONCLUSIVE;
     return cells == VERDICT_IMPROVED ? VERDICT_IMPROVED : VERDICT_PASS;
 }
@@ -317,7 +334,7 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
     if (worst != SIZE_MAX)
         TRY(add_interval(t, c, worst, &f->worst.effect, err));
     f->verdict = family_verdict(t, c, cells, is_identical);
-    if (f->verdict == VERDICT_INCONCLUSIVE)
+    if (f->verdict == VERDICT_INCONCLUSIVE && !t->lost.n)
         f->n_needed = needed(t, c);
     words_finding(&words, &f->worst, c->policy->alpha);
     TRY(buf_check(&words, err));
@@ -328,6 +345,7 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
                                  .p_floor = f->effect.p_min * t->share,
                                  .is_identical = is_identical,
                                  .n_open = t->n_open,
+                                 .lost = &t->lost,
                                  .follows_length = t->follows_length};
     words_family(&words, f, &about);
     TRY(buf_check(&words, err));

@@ -3,6 +3,7 @@
 #define CORE_GATE_FAMILY_H
 
 #include "core/gate/judgement.h"
+#include "core/gate/lost.h"
 #include "core/gate/pairs.h"
 #include "core/stats/signflip.h"
 
@@ -29,6 +30,7 @@ struct tested {
     const struct rule_for *rule;
     enum family_state state;
     struct pairs pairs;
+    struct lost lost; /* of the base run of which most is lost: with any, the family does not pass */
     struct signflip flips;
     struct signflip_cell *cells; /* owned: [pairs.n_columns], the last is the mean over cells */
     double p;                    /* smallest adjusted p of the columns; NaN unless tested     */

@@ -17,6 +17,7 @@ struct tally {
     size_t primary[VERDICT_REGRESSED + 1]; /* primary families by verdict      */
     size_t required_open;                  /* required ones that are undecided */
     size_t required_missing;
+    size_t lost; /* primary families of which the candidate lacks values */
     size_t limits_failed;
     double errors; /* share of failed requests; NaN not known */
 };
@@ -76,6 +77,7 @@ static void count(struct tally *y, const struct judgement *j, const struct compa
         if (!counts(f))
             continue;
         y->primary[f->verdict]++;
+        y->lost += t[i].lost.n > 0;
         y->required_open += f->required && f->verdict == VERDICT_INCONCLUSIVE;
     }
     for (i = 0; i < j->n_not_measured; i++)
@@ -96,7 +98,7 @@ static enum verdict whole(const struct tally *y, const struct policy *p)
         return VERDICT_NONE;
     if (y->primary[VERDICT_REGRESSED] || y->limits_failed)
         return VERDICT_REGRESSED;
-    if (y->required_missing || !judged)
+    if (y->required_missing || y->lost || !judged)
         return VERDICT_NONE;
     if (y->required_open || y->primary[VERDICT_INCONCLUSIVE] == judged)
         return VERDICT_INCONCLUSIVE;
@@ -120,7 +122,7 @@ static enum status reasons_of_none(struct judgement *j, const struct comparison 
         return reason(j, buf_text(&b), err);
     }
     for (i = 0; i < j->n_families; i++)
-        if (is_missing(&t[i]))
+        if (is_missing(&t[i]) || (counts(&j->families[i]) && t[i].lost.n))
             TRY(family_reason(j, &j->families[i], err));
     for (i = 0; i < j->n_not_measured; i++) {
         if (!is_absent(j, c->policy, i))
@@ -130,7 +132,7 @@ static enum status reasons_of_none(struct judgement *j, const struct comparison 
         TRY(buf_check(&b, err));
         TRY(reason(j, buf_text(&b), err));
     }
-    if (!y->required_missing)
+    if (!y->required_missing && !y->lost)
         TRY(reason(j, "no primary metric of the policy could be judged: both runs must have one, with a margin", err));
     return OK;
 }
@@ -145,6 +147,8 @@ static enum status reasons_of(struct judgement *j, const struct comparison *c, c
     for (i = 0; i < j->n_families; i++) {
         if (!counts(&j->families[i]) || j->families[i].verdict != v)
             continue;
+        if (v == VERDICT_INCONCLUSIVE && t[i].lost.n && j->verdict == VERDICT_NONE)
+            continue; /* said already */
         TRY(family_reason(j, &j->families[i], err));
         if (v != VERDICT_REGRESSED && v != VERDICT_CHANGED)
             continue;

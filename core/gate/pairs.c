@@ -3,6 +3,7 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/gate/view.h"
 #include "core/stats/summary.h"
 
 #include <math.h>
@@ -17,67 +18,6 @@ void pairs_done(struct pairs *p)
     free(p->cand);
     free(p->diff);
     memset(p, 0, sizeof *p);
-}
-
-/* One run's cube, addressed by the candidate's indices. */
-struct view {
-    const struct cube *cube; /* NULL: the run has not the metric */
-    size_t *index[N_AXES];   /* owned: [cand's n[axis]] index in the run, SIZE_MAX where it has not the label */
-};
-
-static void view_done(struct view *v)
-{
-    size_t a;
-
-    for (a = 0; a < N_AXES; a++)
-        free(v->index[a]);
-    memset(v, 0, sizeof *v);
-}
-
-static size_t find(const struct axes *in, const struct axes *of, size_t axis, size_t i)
-{
-    return axis == AXIS_TASK ? axes_find_task(in, of->task[i]) : axes_find(in, (enum axis)axis, of->number[axis][i]);
-}
-
-static enum status view_init(struct view *v, const struct run *run, const struct run *cand, const char *metric,
-                             struct error *err)
-{
-    size_t a, i;
-
-    v->cube = run_cube(run, metric);
-    for (a = 0; a < N_AXES; a++) {
-        TRY(mem_new(cand->axes.n[a], sizeof *v->index[a], &v->index[a], err));
-        for (i = 0; i < cand->axes.n[a]; i++)
-            v->index[a][i] = find(&run->axes, &cand->axes, a, i);
-    }
-    return OK;
-}
-
-/* The mean over the run's repeats at the candidate's task, turn, layer, head; NaN when there is none. */
-static double view_value(const struct view *v, const size_t at[N_AXES])
-{
-    size_t here[N_AXES] = {0};
-    double sum = 0;
-    size_t a, n = 0;
-
-    if (!v->cube)
-        return NAN;
-    for (a = 0; a < N_AXES; a++) {
-        if (a == AXIS_REPEAT || !(v->cube->axes & AXIS_BIT(a)))
-            continue;
-        here[a] = v->index[a][at[a]];
-        if (here[a] == SIZE_MAX)
-            return NAN;
-    }
-    for (here[AXIS_REPEAT] = 0; here[AXIS_REPEAT] < v->cube->dim[AXIS_REPEAT]; here[AXIS_REPEAT]++) {
-        double value = v->cube->values[cube_index(v->cube, here)];
-
-        if (!isfinite(value))
-            continue;
-        sum += value;
-        n++;
-    }
-    return n ? sum / (double)n : NAN;
 }
 
 /* What pairs_init() works with. */
@@ -238,8 +178,8 @@ static enum status match_init(struct match *m, const struct run *base, size_t n_
     TRY(mem_new(n_base, sizeof *m->base, &m->base, err));
     m->n_base = n_base;
     for (i = 0; i < n_base; i++)
-        TRY(view_init(&m->base[i], &base[i], cand, metric, err));
-    TRY(view_init(&m->cand, cand, cand, metric, err));
+        TRY(view_init(&m->base[i], &base[i], &cand->axes, metric, err));
+    TRY(view_init(&m->cand, cand, &cand->axes, metric, err));
     return sort_tasks(m, cand, err);
 }
 

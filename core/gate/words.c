@@ -151,14 +151,27 @@ static void put_power(struct buf *b, const struct family *f, const struct words_
         buf_puts(b, "; it lies so close to the margin that more tasks would hardly decide");
 }
 
+void words_lost(struct buf *b, const struct lost *lost)
+{
+    char place[200];
+
+    where_text(&lost->first, place, sizeof place);
+    buf_printf(b, "%zu of %zu values that the base has %s missing in the candidate, the first at %s: measure %s too",
+               lost->n, lost->n_base, lost->n == 1 ? "is" : "are", place, lost->n == 1 ? "it" : "them");
+}
+
 void words_family(struct buf *b, const struct family *f, const struct words_about *about)
 {
+    if (about->lost->n) {
+        words_lost(b, about->lost);
+        buf_puts(b, "; what both have: ");
+    }
     if (about->is_identical) {
         buf_printf(b, "identical in %s%zu task%s", f->effect.n > 1 ? "all " : "", f->effect.n,
                    f->effect.n == 1 ? "" : "s");
         return;
     }
-    if (f->verdict == VERDICT_INCONCLUSIVE)
+    if (f->verdict == VERDICT_INCONCLUSIVE && !about->lost->n)
         buf_puts(b, "undecided: ");
     put_mean(b, f, about->alpha);
     if (isnan(f->margin)) {
@@ -166,6 +179,8 @@ void words_family(struct buf *b, const struct family *f, const struct words_abou
         return;
     }
     put_cells_beyond(b, f, about->n_open);
+    if (about->lost->n)
+        return;
     if (f->verdict == VERDICT_INCONCLUSIVE || (f->verdict == VERDICT_PASS && f->effect.mde > f->margin))
         put_power(b, f, about);
     if (about->follows_length)

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/gate/judgement.h"
+#include "core/gate/lost.h"
 
 /* Three or four significant digits, no exponent where a reader can do without. */
 void words_number(struct buf *b, double value);
@@ -30,7 +31,11 @@ struct words_about {
     bool is_identical;   /* every difference is 0                                              */
     size_t n_open;       /* cells beyond the margin that are not significant                   */
     bool follows_length; /* set aside because the prompts differ                              */
+    const struct lost *lost;
 };
+
+/* "96 of 1728 values that the base has are missing in the candidate, the first at task 'a', layer 9, head 2: …" */
+void words_lost(struct buf *b, const struct lost *lost);
 
 /* One sentence on a family that was tested. */
 void words_family(struct buf *b, const struct family *f, const struct words_about *about);

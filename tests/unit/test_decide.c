@@ -341,7 +341,7 @@ Test(decide, fail_on_changes_what_counts)
         enum verdict verdict;
         const char *list;
         int exit_code;
-    } rows[] = {{VERDICT_REGRESSED, "regressed", 1},  {VERDICT_REGRESSED, "changed,inconclusive", 0},
+    } rows[] = {{VERDICT_REGRESSED, "regressed", 1},  {VERDICT_REGRESSED, "changed,inconclusive", 1},
                 {VERDICT_CHANGED, "regressed", 0},    {VERDICT_CHANGED, "regressed,changed", 1},
                 {VERDICT_INCONCLUSIVE, "changed", 0}, {VERDICT_INCONCLUSIVE, "inconclusive", 3},
                 {VERDICT_NONE, "regressed", 3},       {VERDICT_PASS, "regressed,inconclusive,changed", 0},
