@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors};
+static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors, &dump_npz};
 
 static bool ends_in(const char *path, const char *suffix)
 {
@@ -34,8 +34,6 @@ static const struct dump_format *choose_format(const char *path, const unsigned 
 /* Containers that are known by their first bytes and not read here. */
 static const char *foreign_name(const unsigned char *head, size_t n)
 {
-    if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
-        return "a zip archive (.npz, or a PyTorch file)";
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         return "a NumPy array (.npy), which cannot hold the attributes of a dump";
     return NULL;
@@ -52,11 +50,12 @@ static enum status find_format(const char *path, const struct dump_format **ret,
         fclose(f);
     name = foreign_name(head, n);
     if (name)
-        return error_set(err, ERR_FORMAT,
-                         "'%s': %s; this tare reads HDF5 and safetensors dumps in the layout attn-dump %d: copy the "
-                         "tensors and attributes into one of these under the same names, or record with a script from "
-                         "cli/recorders",
-                         path, name, (int)DUMP_LAYOUT_VERSION);
+        return error_set(
+            err, ERR_FORMAT,
+            "'%s': %s; this tare reads HDF5, safetensors and npz dumps in the layout attn-dump %d: copy the "
+            "tensors and attributes into one of these under the same names, or record with a script from "
+            "cli/recorders",
+            path, name, (int)DUMP_LAYOUT_VERSION);
     *ret = choose_format(path, head, n);
     return OK;
 }

@@ -17,6 +17,10 @@ static const struct {
     {"short_bf16.h5", "short_bf16.safetensors"},
     {"short_bf16_h5float.h5", "short_bf16.safetensors"},
     {"short_qk_fp16.h5", "short_qk_fp16.safetensors"},
+    {"short_fp16.h5", "short_fp16.npz"},
+    {"short_fp16.h5", "short_fp16_zip64.npz"},
+    {"short_bf16.h5", "short_bf16.npz"},
+    {"batch3_fp16.h5", "batch3_fp16_deflate.npz"},
 };
 
 static void open_fixture(struct dump *d, const char *name)

@@ -120,6 +120,21 @@ Test(mutations, a_damaged_safetensors_file_is_survived)
     mutate("tests/fixtures/dumps/short_fp16.safetensors", read_dump);
 }
 
+Test(mutations, a_damaged_npz_file_is_survived)
+{
+    mutate("tests/fixtures/dumps/short_fp16.npz", read_dump);
+}
+
+Test(mutations, a_damaged_deflated_npz_file_is_survived)
+{
+    mutate("tests/fixtures/dumps/batch3_fp16_deflate.npz", read_dump);
+}
+
+Test(mutations, a_damaged_zip64_directory_is_survived)
+{
+    mutate("tests/fixtures/dumps/short_fp16_zip64.npz", read_dump);
+}
+
 Test(mutations, a_damaged_run_file_is_survived)
 {
     AUTO(run) r = {0};
