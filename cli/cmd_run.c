@@ -34,7 +34,7 @@ static const struct opt options[] = {
      .value = "FILE",
      .takes_many = true,
      .key = "dumps",
-     .help = "attention dumps (default: those of a replayed run, where they are unchanged)"},
+     .help = "attention dumps: HDF5, safetensors or npz (default: those of a replayed run, where they are unchanged)"},
     {.name = "output", .letter = 'o', .kind = OPT_TEXT, .value = "RUN", .key = "output", .help = "run file to write"},
     {.name = "context-limit",
      .kind = OPT_TEXT,
