@@ -268,32 +268,43 @@ enum status decide(struct judgement *ret, const struct run *base, size_t n_base,
     return OK;
 }
 
+struct fail_word {
+    const char *word;
+    enum verdict verdict;
+    int exit_code;
+};
+
+/* The word that begins at `p` with `len` characters, or NULL. */
+static const struct fail_word *find_fail_word(const char *p, size_t len)
+{
+    static const struct fail_word words[] = {{"regressed", VERDICT_REGRESSED, 1},
+                                             {"inconclusive", VERDICT_INCONCLUSIVE, 3},
+                                             {"changed", VERDICT_CHANGED, 1}};
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == len && strncmp(p, words[i].word, len) == 0)
+            return &words[i];
+    return NULL;
+}
+
 enum status decide_fail_on(const struct judgement *j, const char *fail_on, int *ret_exit, struct error *err)
 {
-    static const struct {
-        const char *word;
-        enum verdict verdict;
-        int exit_code;
-    } words[] = {{"regressed", VERDICT_REGRESSED, 1},
-                 {"inconclusive", VERDICT_INCONCLUSIVE, 3},
-                 {"changed", VERDICT_CHANGED, 1}};
     const char *p = fail_on;
     /* Neither a regression nor the lack of a verdict may look like a pass, whatever was asked for. */
     int code = j->verdict == VERDICT_NONE ? 3 : j->verdict == VERDICT_REGRESSED ? 1 : 0;
 
     for (;;) {
-        size_t len = strcspn(p, ","), i;
+        size_t len = strcspn(p, ",");
+        const struct fail_word *word = find_fail_word(p, len);
 
-        for (i = 0; i < 3; i++)
-            if (strlen(words[i].word) == len && strncmp(p, words[i].word, len) == 0)
-                break;
-        if (i == 3)
+        if (!word)
             return error_set(
                 err, ERR_USAGE,
                 "--fail-on: '%.*s' is not one of regressed, inconclusive, changed: separate several by a comma",
                 (int)(len < 40 ? len : 40), p);
-        if (words[i].verdict == j->verdict)
-            code = words[i].exit_code;
+        if (word->verdict == j->verdict)
+            code = word->exit_code;
         if (!p[len])
             break;
         p += len + 1;
