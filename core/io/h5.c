@@ -206,6 +206,19 @@ enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, s
     return OK;
 }
 
+enum status h5_comment(const struct h5 *h, const char *text, struct error *err)
+{
+    if (H5Oset_comment(h->id, text[0] ? text : NULL) < 0)
+        return h5_failed(h, ERR_IO, "the comment cannot be written", err);
+    return OK;
+}
+
+enum status h5_explain(const struct h5 *h, const char *help, struct error *err)
+{
+    TRY(h5attr_put_text(h, "help", help, err));
+    return h5_comment(h, help, err);
+}
+
 enum status h5_make_group(const struct h5 *at, const char *name, const char *help, struct h5 *ret, struct error *err)
 {
     AUTO(h5id) list = {0};
@@ -218,7 +231,7 @@ enum status h5_make_group(const struct h5 *at, const char *name, const char *hel
     h.id = H5Gcreate2(at->id, name, H5P_DEFAULT, list.id, H5P_DEFAULT);
     if (h.id < 0)
         return h5_failed(&h, ERR_IO, "the group cannot be written", err);
-    TRY(h5attr_put_text(&h, "help", help, err));
+    TRY(h5_explain(&h, help, err));
     *ret = h5_take(&h);
     return OK;
 }

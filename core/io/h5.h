@@ -52,7 +52,14 @@ MUST_CHECK enum status h5_dataset(const struct h5 *at, const char *name, struct 
 MUST_CHECK enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, size_t *ret_n,
                                 struct error *err);
 
-/* A new group with an attribute "help". */
+/* What an object is, for people: the attribute "help", and the same as the object's comment, which `h5dump -H` prints.
+ */
+MUST_CHECK enum status h5_explain(const struct h5 *h, const char *help, struct error *err);
+
+/* Another comment than its help: what else the header's reader wants to know. */
+MUST_CHECK enum status h5_comment(const struct h5 *h, const char *text, struct error *err);
+
+/* A new group, explained. */
 MUST_CHECK enum status h5_make_group(const struct h5 *at, const char *name, const char *help, struct h5 *ret,
                                      struct error *err);
 

@@ -262,7 +262,7 @@ enum status h5data_put(const struct h5 *at, const struct h5data *what, const voi
         return h5_failed(at, ERR_IO, "a dataset cannot be written", err);
     if (n > 0 && H5Dwrite(ds.id, what->mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         return h5_failed(at, ERR_IO, "a dataset cannot be written", err);
-    TRY(h5attr_put_text(&ds, "help", what->help, err));
+    TRY(h5_explain(&ds, what->help, err));
     if (ret)
         *ret = h5_take(&ds);
     return OK;

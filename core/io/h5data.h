@@ -30,7 +30,7 @@ MUST_CHECK enum status h5data_texts(const struct h5 *ds, size_t max, struct aren
 
 /* What a new dataset is. */
 struct h5data {
-    const char *name, *help; /* the attribute "help" */
+    const char *name, *help; /* for h5_explain() */
     hid_t file_type, mem_type;
     size_t rank; /* 0: a single value */
     size_t dims[H5DATA_MAX_RANK];

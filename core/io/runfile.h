@@ -1,5 +1,7 @@
 /* runfile.h - the run file: HDF5, one schema, one reader, one writer.
  *
+ * Every group and dataset says what it is: attr help, and an HDF5 comment, which `h5dump -H` prints.
+ *
  * /                 attrs format = "tare-run", schema = RUNFILE_SCHEMA
  * /provenance       attrs, a text or number each; groups observed_on, computed_on, dumps/N with attrs
  * /axes/task        strings; /axes/turn, repeat, layer, head: int64 labels

@@ -80,17 +80,24 @@ static enum status write_axes(const struct h5 *root, const struct axes *axes, st
 
 static enum status describe_cube(const struct h5 *ds, const struct cube *c, struct error *err)
 {
+    const char *unit = c->unit ? c->unit : "";
+    bool is_ratio = !*unit || strcmp(unit, "1") == 0;
+    AUTO(buf) comment = {0};
     char axes[64] = "";
     int i;
 
     for (i = 0; i < N_AXES; i++)
         if (c->axes & AXIS_BIT(i))
             snprintf(axes + strlen(axes), sizeof axes - strlen(axes), "%s%s", axes[0] ? "," : "", axis_names[i]);
-    TRY(h5attr_put_text(ds, "unit", c->unit ? c->unit : "", err));
+    TRY(h5attr_put_text(ds, "unit", unit, err));
     TRY(h5attr_put_text(ds, "direction", better_name(c->better), err));
     TRY(h5attr_put_text(ds, "noise", noise_name(c->noise), err));
     TRY(h5attr_put_i64(ds, "version", c->version, err));
-    return h5attr_put_text(ds, "axes", axes, err);
+    TRY(h5attr_put_text(ds, "axes", axes, err));
+    buf_printf(&comment, "%s; %s%s%sover %s", c->help ? c->help : "", is_ratio ? "" : "in ", is_ratio ? "" : unit,
+               is_ratio ? "" : ", ", axes[0] ? axes : "the whole run");
+    TRY(buf_check(&comment, err));
+    return h5_comment(ds, buf_text(&comment), err);
 }
 
 static enum status write_cube(const struct h5 *group, const struct cube *c, struct scales *scales, struct error *err)
@@ -240,10 +247,10 @@ static enum status write_all(const struct h5 *root, const struct run *run, struc
 
     TRY(h5attr_put_text(root, "format", "tare-run", err));
     TRY(h5attr_put_i64(root, "schema", RUNFILE_SCHEMA, err));
-    TRY(h5attr_put_text(root, "help",
-                        "A run of tare: provenance, raw observations, and the values of each metric over "
-                        "task, turn, repeat, layer and head. Read it with tare, h5dump or h5py.",
-                        err));
+    TRY(h5_explain(root,
+                   "A run of tare: provenance, raw observations, and the values of each metric over "
+                   "task, turn, repeat, layer and head. Read it with tare, h5dump or h5py.",
+                   err));
     TRY(write_provenance(root, &run->provenance, err));
     TRY(write_axes(root, &run->axes, &scales, err));
     TRY(write_cubes(root, run, &scales, err));

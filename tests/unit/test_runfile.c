@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,36 @@ Test(runfile, gives_back_what_was_written)
     cr_assert(got.prompt_json == NULL);
     cr_assert(eq(str, got.notes[0].code, "row-sum"));
     cr_assert(eq(str, got.notes[0].text, "3 rows of 'd1' sum to 0.9: look"));
+}
+
+Test(runfile, its_header_alone_says_what_everything_is)
+{
+    static const struct {
+        const char *object, *words;
+    } rows[] = {
+        {"/", "A run of tare"},
+        {"/provenance", "SHA-256 of the prompt file"},
+        {"/provenance/observed_on", ""},
+        {"/axes/layer", "from 0"},
+        {"/cubes", "NaN where it has none"},
+        {"/cubes/attn.entropy", "mean entropy \xc2\xb5; in bit, over task,turn,layer,head"},
+        {"/cubes/x.scalar", "over the whole run"},
+        {"/observations/requests", "One row an exchange"},
+        {"/notes", "code: text"},
+    };
+    hid_t file;
+    size_t i;
+
+    write_to(folder_file("a.h5"));
+    file = H5Fopen(folder_file("a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[2000] = "";
+
+        cr_assert(H5Oget_comment_by_name(file, rows[i].object, text, sizeof text, H5P_DEFAULT) > 0, "%s has no comment",
+                  rows[i].object);
+        cr_assert(strstr(text, rows[i].words) != NULL, "%s: '%s' lacks '%s'", rows[i].object, text, rows[i].words);
+    }
+    H5Fclose(file);
 }
 
 Test(runfile, an_empty_run_comes_back_empty)
