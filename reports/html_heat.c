@@ -158,7 +158,7 @@ static void put_map(struct buf *out, const struct heat *h)
     buf_printf(out,
                "</small></figcaption>\n<div class=\"scroll\"><svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;"
                "max-width:%.0fpx\" role=\"img\" aria-label=\"",
-               h->width, bottom + 34, fmin(h->width * 0.72, 560), h->width * 1.4);
+               h->width, bottom + 52, fmin(h->width * 0.72, 560), h->width * 1.4);
     html_text(out, h->metric, 60);
     buf_printf(out, " by %zu layers and %zu heads, largest absolute value ", h->n_layers, h->n_heads);
     html_number(out, h->most, show_small);
@@ -167,7 +167,7 @@ static void put_map(struct buf *out, const struct heat *h)
     for (i = 0; i < h->n_layers * h->n_heads; i++)
         put_cell(out, h, i / h->n_heads, i % h->n_heads);
     put_labels(out, h);
-    put_scale(out, h, bottom + 20);
+    put_scale(out, h, bottom + 38); /* under the word "layer", which a narrow map has at the same place */
     buf_puts(out, "</svg></div></figure>\n");
 }
 
