@@ -67,6 +67,10 @@ const char *command_similar(const char *name);
         .name = "max-findings", .kind = OPT_TEXT, .value = "N", .key = "max_findings",                                 \
         .help = "findings listed one by one; the rest is counted (default: 20)"                                        \
     }
+#define OPTION_QUIET                                                                                                   \
+    {                                                                                                                  \
+        .name = "quiet", .letter = 'q', .kind = OPT_FLAG, .help = "say nothing but warnings, errors and --json"        \
+    }
 #define OPTION_JSON                                                                                                    \
     {                                                                                                                  \
         .name = "json", .kind = OPT_FLAG, .help = "JSON on standard output"                                            \

@@ -17,6 +17,7 @@ static const struct opt options[] = {
      .takes = present_takes,
      .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
+    OPTION_QUIET,
     OPTION_SEED,
     OPTION_MAX_FINDINGS,
     OPTION_PROJECT,

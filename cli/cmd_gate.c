@@ -1,5 +1,6 @@
 #include "cli/cmd.h"
 #include "cli/exit.h"
+#include "cli/message.h"
 #include "cli/present.h"
 #include "cli/reference.h"
 #include "core/base/scope.h"
@@ -25,6 +26,7 @@ static const struct opt options[] = {
      .key = "reports",
      .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
+    OPTION_QUIET,
     {.name = "fail-on",
      .kind = OPT_TEXT,
      .value = "LIST",
@@ -61,29 +63,66 @@ static enum status exit_code(const struct judgement *j, const struct opts *o, in
     return OK;
 }
 
+/* Who reads a report must not find the one of yesterday there: without a verdict too the files say what is the case. */
+static enum status say_no_verdict(struct call *c, struct report_input *show, struct judgement *j,
+                                  const struct policy *policy, const struct error *why, struct error *err)
+{
+    char *text = NULL, *name = NULL;
+    size_t n_files;
+
+    TRY(arena_strdup(&j->arena, why->message, &text, err));
+    TRY(arena_strdup(&j->arena, policy->name ? policy->name : "", &name, err));
+    TRY(arena_new(&j->arena, 1, sizeof *j->reasons, &j->reasons, err));
+    j->reasons[j->n_reasons++] = j->headline = text;
+    j->policy_name = name;
+    j->alpha = policy->alpha;
+    j->exit_code = show->exit_code = c->exit_code = EXIT_NO_VERDICT;
+    show->judgement = j;
+    (void)opts_list(&c->opts, "output", &n_files);
+    if (n_files || opts_flag(&c->opts, "json"))
+        TRY(present_files(c, show, err));
+    message_error(why, c->command->name);
+    return OK;
+}
+
+static enum status judge(struct call *c, struct reference *base, struct report_input *show, struct judgement *j,
+                         const struct policy *policy, uint64_t seed, struct error *err)
+{
+    TRY(reference_open(base, opts_text(&c->opts, "baseline", NULL), opts_text(&c->opts, "baselines", "baselines"),
+                       err));
+    show->base_name = base->name;
+    TRY(reference_comparable(base, show->cand, err));
+    TRY(decide(j, base->runs, base->n, show->cand, policy, seed, err));
+    return exit_code(j, &c->opts, &c->exit_code, err);
+}
+
 static enum status run(struct call *c, struct error *err)
 {
     struct report_input show = {.is_gate = true};
+    struct error why = {0};
     AUTO(reference) base = {0};
     AUTO(run) cand = {0};
     AUTO(policy) policy = {0};
     AUTO(judgement) judgement = {0};
+    enum status st;
     uint64_t seed;
 
     TRY(candidate(c, &show.cand_name, err));
     TRY(present_check(&show, &c->opts, err));
     TRY(opts_u64(&c->opts, "seed", 0, INT64_MAX, 0, &seed, err));
     TRY(present_policy(&policy, &c->opts, err));
-    TRY(reference_open(&base, opts_text(&c->opts, "baseline", NULL), opts_text(&c->opts, "baselines", "baselines"),
-                       err));
     TRY(runfile_read(&cand, show.cand_name, err));
-    TRY(reference_comparable(&base, &cand, err));
-    TRY(decide(&judgement, base.runs, base.n, &cand, &policy, seed, err));
-    TRY(exit_code(&judgement, &c->opts, &c->exit_code, err));
+    show.cand = &cand;
+    show.base_name = opts_text(&c->opts, "baseline", "no baseline");
+    st = judge(c, &base, &show, &judgement, &policy, seed, &why);
+    if (st == ERR_NO_VERDICT)
+        return say_no_verdict(c, &show, &judgement, &policy, &why, err);
+    if (st != OK) {
+        *err = why;
+        return st;
+    }
     show.base = base.runs;
     show.n_base = base.n;
-    show.cand = &cand;
-    show.base_name = base.name;
     show.judgement = &judgement;
     show.exit_code = c->exit_code;
     return present(c, &show, err);

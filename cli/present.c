@@ -46,7 +46,7 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
 }
 
-enum status present(struct call *c, const struct report_input *in, struct error *err)
+enum status present_files(struct call *c, const struct report_input *in, struct error *err)
 {
     const struct report *json;
     const char *const *paths;
@@ -56,13 +56,20 @@ enum status present(struct call *c, const struct report_input *in, struct error 
     for (i = 0; i < n; i++)
         TRY(place_make(paths[i], err));
     TRY(reports_write(in, paths, n, err));
-    if (opts_flag(&c->opts, "json")) {
-        TRY(report_find("x.json", &json, err));
-        json->write(in, &c->out);
-        return OK;
-    }
-    report_terminal(in, wants_colour(), &c->out);
+    message_quiet(opts_flag(&c->opts, "quiet") || opts_flag(&c->opts, "json"));
     for (i = 0; i < n; i++)
         message_say("wrote %s", paths[i]);
+    if (!opts_flag(&c->opts, "json"))
+        return OK;
+    TRY(report_find("x.json", &json, err));
+    json->write(in, &c->out);
+    return OK;
+}
+
+enum status present(struct call *c, const struct report_input *in, struct error *err)
+{
+    TRY(present_files(c, in, err));
+    if (!opts_flag(&c->opts, "json") && !opts_flag(&c->opts, "quiet"))
+        report_terminal(in, wants_colour(), &c->out);
     return OK;
 }

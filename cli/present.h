@@ -18,7 +18,10 @@ MUST_CHECK enum status present_policy(struct policy *ret, const struct opts *o, 
 /* Suffixes of all files of -o and the number of --max-findings: before anything is computed. */
 MUST_CHECK enum status present_check(struct report_input *in, const struct opts *o, struct error *err);
 
-/* Writes the files of -o; the terminal's view, or JSON with --json, goes to the call's output. */
+/* Writes the files of -o, and JSON with --json to the call's output. */
+MUST_CHECK enum status present_files(struct call *c, const struct report_input *in, struct error *err);
+
+/* Writes the files of -o; JSON with --json, else the terminal's view unless --quiet, goes to the call's output. */
 MUST_CHECK enum status present(struct call *c, const struct report_input *in, struct error *err);
 
 #endif

@@ -22,10 +22,14 @@ static void put_facts(struct buf *out, const struct report_input *in)
     buf_puts(out, "<dl class=\"facts\">\n");
     buf_printf(&text, "%d", in->exit_code);
     put_fact(out, "exit code", buf_text(&text));
+    put_fact(out, "policy", show_policy(j));
+    if (in->n_base == 0) { /* nothing was compared */
+        buf_puts(out, "</dl>\n");
+        return;
+    }
     buf_clear(&text);
     buf_printf(&text, "%zu", j->n_pairs);
     put_fact(out, "tasks compared", buf_text(&text));
-    put_fact(out, "policy", show_policy(j));
     buf_clear(&text);
     buf_printf(&text, "%.4g", j->alpha);
     put_fact(out, "alpha", buf_text(&text));
@@ -59,8 +63,7 @@ void html_banner(struct buf *out, const struct report_input *in)
     html_text(out, show_base(in), NAME);
     buf_puts(out, " &rarr; ");
     html_text(out, show_cand(in), NAME);
-    buf_printf(out, "</p>\n<h1><span class=\"verdict\">%s</span> ",
-               j->verdict == VERDICT_NONE ? "no verdict" : verdict_name(j->verdict));
+    buf_printf(out, "</p>\n<h1><span class=\"verdict\">%s</span> ", show_verdict(j->verdict));
     html_text(out, show_headline(j), WORDS);
     buf_puts(out, "</h1>\n<p>");
     {
@@ -71,14 +74,14 @@ void html_banner(struct buf *out, const struct report_input *in)
         html_text(out, buf_text(&words), WORDS);
     }
     buf_puts(out, ".</p>\n");
-    if (j->n_reasons)
+    if (show_n_reasons(j))
         buf_puts(out, "<ul>\n");
-    for (i = 0; i < j->n_reasons && i < LIST_WORDS; i++) {
+    for (i = 0; i < show_n_reasons(j) && i < LIST_WORDS; i++) {
         buf_puts(out, "<li>");
         html_text(out, j->reasons[i], WORDS);
         buf_puts(out, "</li>\n");
     }
-    if (j->n_reasons)
+    if (show_n_reasons(j))
         buf_puts(out, "</ul>\n");
     put_facts(out, in);
     buf_puts(out, "</div></header>\n");
@@ -135,7 +138,7 @@ void html_findings(struct buf *out, const struct report_input *in)
     const struct judgement *j = in->judgement;
     size_t i;
 
-    if (!j)
+    if (!j || in->n_base == 0)
         return;
     buf_puts(out, "<section id=\"findings\"><h2>Strongest findings</h2>\n");
     if (j->n_findings == 0)

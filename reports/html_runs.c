@@ -124,7 +124,7 @@ void html_changes(struct buf *out, const struct report_input *in)
     const struct judgement *j = in->judgement;
     size_t i;
 
-    if (!j)
+    if (!j || in->n_base == 0)
         return;
     buf_puts(out, "<section id=\"changed\"><h2>What changed between the runs</h2>\n<div class=\"card\">\n");
     if (j->n_changes == 0)
@@ -151,7 +151,7 @@ void html_metrics(struct buf *out, const struct report_input *in)
     const struct run *r = in->cand;
     size_t i;
 
-    if (in->judgement || r->n_cubes == 0)
+    if ((in->judgement && in->n_base) || r->n_cubes == 0)
         return;
     buf_puts(out,
              "<section id=\"metrics\"><h2>Metrics</h2>\n<div class=\"card scroll\"><table class=\"cards\"><thead><tr>"

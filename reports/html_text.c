@@ -64,6 +64,5 @@ void html_cell(struct buf *out, const char *label, double value, void (*show)(st
 
 void html_chip(struct buf *out, enum verdict v)
 {
-    buf_printf(out, "<span class=\"chip %s\">%s</span>", verdict_name(v),
-               v == VERDICT_NONE ? "not judged" : verdict_name(v));
+    buf_printf(out, "<span class=\"chip %s\">%s</span>", verdict_name(v), show_part(v));
 }

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What there is to show; base and judgement are NULL for a report on one run. */
+/* What there is to show; base and judgement are NULL for a report on one run,
+ * base alone where nothing could be compared: the judgement has the reason. */
 struct report_input {
     const struct run *base; /* [n_base] */
     size_t n_base;

@@ -85,7 +85,7 @@ static void add_family(struct suite *s, const struct family *f)
     AUTO(buf) text = {0};
     AUTO(buf) message = {0};
 
-    buf_printf(&message, "%s%s: %s", f->role == ROLE_PRIMARY ? "" : "advisory, ", verdict_name(f->verdict),
+    buf_printf(&message, "%s%s: %s", f->role == ROLE_PRIMARY ? "" : "advisory, ", show_part(f->verdict),
                show_or(f->words, ""));
     put_numbers(&text, &f->effect, f->margin, f->unit, f->words);
     add_case(s, role_name(f->role), NULL, f->metric, outcome_of(f->verdict, f->role), buf_text(&message),
@@ -99,7 +99,7 @@ static void add_finding(struct suite *s, const struct finding *f)
     AUTO(buf) where = {0};
 
     show_where(&where, &f->where);
-    buf_printf(&message, "%s%s: %s", f->role == ROLE_PRIMARY ? "" : "advisory, ", verdict_name(f->verdict),
+    buf_printf(&message, "%s%s: %s", f->role == ROLE_PRIMARY ? "" : "advisory, ", show_part(f->verdict),
                show_or(f->words, ""));
     put_numbers(&text, &f->effect, f->margin, f->unit, f->words);
     add_case(s, role_name(f->role), f->metric, buf_text(&where), outcome_of(f->verdict, f->role), buf_text(&message),
@@ -142,9 +142,9 @@ static void put_overall(struct buf *out, const struct report_input *in, size_t t
 
     if (o != FAILED && in->exit_code != 0)
         o = in->exit_code == 1 ? FAILED : ERRED;
-    buf_printf(&message, "%s: %s", verdict_name(j->verdict), show_headline(j));
+    buf_printf(&message, "%s: %s", show_verdict(j->verdict), show_headline(j));
     show_exit(&text, in);
-    for (i = 0; i < j->n_reasons; i++)
+    for (i = 0; i < show_n_reasons(j); i++)
         buf_printf(&text, "\n%s", show_or(j->reasons[i], ""));
     buf_puts(&s.cases, "    <properties><property name=\"verdict\" value=\"");
     escape_xml(&s.cases, verdict_name(j->verdict));
@@ -223,7 +223,8 @@ static void put_run(struct buf *out, const struct report_input *in, size_t total
 
         buf_puts(&text, "mean ");
         show_number(&text, sum.mean);
-        buf_printf(&text, " %s over %zu tasks", show_unit(r->cubes[i].unit), sum.n);
+        buf_printf(&text, "%s%s over %zu tasks", *show_unit(r->cubes[i].unit) ? " " : "", show_unit(r->cubes[i].unit),
+                   sum.n);
         add_case(&s, "run", NULL, r->cubes[i].metric, sum.n ? PASSED : SKIPPED, "no value", buf_text(&text));
     }
     for (i = 0; i < r->n_notes; i++)

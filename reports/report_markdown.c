@@ -42,7 +42,7 @@ static void put_family(struct buf *out, const struct family *f)
     show_p(out, e->p_adj);
     buf_puts(out, " | ");
     show_margin(out, f->margin);
-    buf_printf(out, " | %s |\n", verdict_name(f->verdict));
+    buf_printf(out, " | %s |\n", show_part(f->verdict));
 }
 
 static bool is_up_front(const struct family *f)
@@ -76,7 +76,7 @@ static void put_findings(struct buf *out, const struct report_input *in)
         return;
     buf_puts(out, "\n**Findings**\n\n");
     for (i = 0; i < n; i++) {
-        buf_printf(out, "%zu. *%s*%s: ", i + 1, verdict_name(j->findings[i].verdict),
+        buf_printf(out, "%zu. *%s*%s: ", i + 1, show_part(j->findings[i].verdict),
                    j->findings[i].role == ROLE_PRIMARY ? "" : " (advisory)");
         put_text(out, j->findings[i].words, WORDS);
         buf_putc(out, '\n');
@@ -147,25 +147,30 @@ static void put_judgement(struct buf *out, const struct report_input *in)
     const struct judgement *j = in->judgement;
     size_t i;
 
-    buf_printf(out, "### tare: %s (", verdict_name(j->verdict));
+    buf_printf(out, "### tare: %s (", show_verdict(j->verdict));
     show_exit(out, in);
     buf_puts(out, ")\n\n");
     put_text(out, show_headline(j), WORDS);
     buf_puts(out, "\n\n");
-    put_text(out, show_base(in), NAME);
-    buf_puts(out, " → ");
+    if (in->n_base) {
+        put_text(out, show_base(in), NAME);
+        buf_puts(out, " → ");
+    }
     put_text(out, show_cand(in), NAME);
-    buf_printf(out, ", %zu tasks paired, policy ", j->n_pairs);
+    if (in->n_base)
+        buf_printf(out, ", %zu tasks paired", j->n_pairs);
+    buf_puts(out, ", policy ");
     put_text(out, show_policy(j), NAME);
     buf_puts(out, "\n");
-    for (i = 0; i < j->n_reasons && i < 3; i++) {
+    for (i = 0; i < show_n_reasons(j) && i < 3; i++) {
         buf_puts(out, i ? "- " : "\n- ");
         put_text(out, j->reasons[i], WORDS);
         buf_putc(out, '\n');
     }
     put_families(out, j, true);
     put_findings(out, in);
-    put_details(out, j);
+    if (in->n_base)
+        put_details(out, j);
 }
 
 static void put_run(struct buf *out, const struct report_input *in)
@@ -181,7 +186,12 @@ static void put_run(struct buf *out, const struct report_input *in)
 
         buf_puts(out, "| ");
         put_text(out, r->cubes[i].metric, NAME);
-        buf_printf(out, " %s | %zu | ", show_unit(r->cubes[i].unit), s.n);
+        if (*show_unit(r->cubes[i].unit)) {
+            buf_puts(out, " (");
+            put_text(out, show_unit(r->cubes[i].unit), NAME);
+            buf_putc(out, ')');
+        }
+        buf_printf(out, " | %zu | ", s.n);
         show_number(out, s.mean);
         buf_puts(out, " | ");
         show_small(out, s.sd);

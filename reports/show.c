@@ -113,30 +113,51 @@ const char *show_mark(enum role role, enum verdict verdict)
     return verdict == VERDICT_REGRESSED ? "!" : " ";
 }
 
+const char *show_verdict(enum verdict whole)
+{
+    return whole == VERDICT_NONE ? "no verdict" : verdict_name(whole);
+}
+
+const char *show_part(enum verdict part)
+{
+    return part == VERDICT_NONE ? "not judged" : verdict_name(part);
+}
+
 void show_exit(struct buf *out, const struct report_input *in)
 {
     static const char *const meaning[] = {
-        "passed, or nothing that fails", "a regression, the release is stopped",
-        "usage or configuration",        "no verdict could be given",
-        "a source or file failed",       "an error of the program itself",
+        "nothing here fails the gate", "a regression, the release is stopped",
+        "usage or configuration",      "no verdict could be given",
+        "a source or file failed",     "an error of the program itself",
     };
-    bool is_known = in->exit_code >= 0 && in->exit_code < (int)(sizeof meaning / sizeof *meaning);
+    int code = in->exit_code;
 
-    buf_printf(out, "exit code %d", in->exit_code);
-    if (!in->is_gate && in->exit_code == 0)
+    buf_printf(out, "exit code %d", code);
+    if (!in->is_gate && code == 0) {
         buf_puts(out, ": this comparison informs, it does not decide");
-    else if (is_known)
-        buf_printf(out, ": %s", meaning[in->exit_code]);
+        return;
+    }
+    if (in->is_gate && in->judgement && in->judgement->exit_code != code) {
+        code = in->judgement->exit_code;
+        buf_printf(out, ", as --exit-zero or --fail-on asks; by the policy it is %d", code);
+    }
+    if (code >= 0 && code < (int)(sizeof meaning / sizeof *meaning))
+        buf_printf(out, ": %s", meaning[code]);
 }
 
 const char *show_headline(const struct judgement *j)
 {
-    const char *name = verdict_name(j->verdict), *text = show_or(j->headline, "");
+    const char *name = show_verdict(j->verdict), *text = show_or(j->headline, "");
     size_t len = strlen(name);
 
     if (strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0)
         text += len + 2;
     return show_or(text, "no headline");
+}
+
+size_t show_n_reasons(const struct judgement *j)
+{
+    return j->n_reasons == 1 && strcmp(show_or(j->reasons[0], ""), show_headline(j)) == 0 ? 0 : j->n_reasons;
 }
 
 const char *show_policy(const struct judgement *j)

@@ -28,7 +28,14 @@ const char *show_unit(const char *unit);
 /* The mark of a row: "!" primary and regressed, "·" advisory. */
 const char *show_mark(enum role role, enum verdict verdict);
 
-/* One sentence: what the exit code means here. */
+/* How many reasons say more than the headline. */
+size_t show_n_reasons(const struct judgement *j);
+
+/* A verdict as people read it, of the whole and of one of its parts: VERDICT_NONE has no good name of its own. */
+const char *show_verdict(enum verdict whole);
+const char *show_part(enum verdict part);
+
+/* One sentence: what the exit code means here, and whose wish it is where the policy asks for another. */
 void show_exit(struct buf *out, const struct report_input *in);
 
 /* The headline without the verdict's name in front, which every format says itself; the policy without its folder. */

@@ -32,7 +32,7 @@ static void put_line(struct buf *out, const char *label, const char *text)
 static void put_verdict(struct buf *out, const struct report_input *in, bool colour)
 {
     const struct judgement *j = in->judgement;
-    const char *name = verdict_name(j->verdict);
+    const char *name = show_verdict(j->verdict);
     size_t indent = strlen(name) + 2, i;
     AUTO(buf) exit_words = {0};
 
@@ -47,10 +47,10 @@ static void put_verdict(struct buf *out, const struct report_input *in, bool col
     buf_putc(out, '\n');
     show_exit(&exit_words, in);
     buf_printf(out, "%*s%s\n\n", (int)indent, "", buf_text(&exit_words));
-    for (i = 0; i < j->n_reasons && i < REASONS; i++)
+    for (i = 0; i < show_n_reasons(j) && i < REASONS; i++)
         put_line(out, i ? "" : "why", show_or(j->reasons[i], ""));
-    if (j->n_reasons > REASONS)
-        buf_printf(out, "%*sand %zu more reasons\n", LABEL, "", j->n_reasons - REASONS);
+    if (show_n_reasons(j) > REASONS)
+        buf_printf(out, "%*sand %zu more reasons\n", LABEL, "", show_n_reasons(j) - REASONS);
 }
 
 static void put_changes(struct buf *out, const struct judgement *j)
@@ -134,7 +134,7 @@ static void put_family(struct table *t, const struct family *f)
     number_cell(t, f->margin, show_margin);
     buf_printf(&n, "%zu", f->effect.n);
     table_cell(t, buf_text(&n), 8);
-    table_cell(t, verdict_name(f->verdict), 12);
+    table_cell(t, show_part(f->verdict), 12);
 }
 
 static void put_families(struct buf *out, const struct judgement *j, bool colour)
@@ -224,20 +224,41 @@ static const struct family *undecided(const struct judgement *j)
     return NULL;
 }
 
-static void put_next(struct buf *out, const struct judgement *j)
+/* A command line to copy, where the names are short and plain enough for one. */
+static const char *name_or(const char *name, const char *other)
 {
-    static const char *const next[] = {
-        "measure what is missing, or compare with a run of the same task set and sampling",
-        "accept the candidate with 'tare baseline accept' if it is the new reference",
-        "accept the candidate with 'tare baseline accept', so that the gain is held from now on",
-        "look where it moved with 'tare report BASE CANDIDATE -o page.html'; accept it if it was meant",
-        "add tasks or repeats, or widen the margin with a reason in the policy",
-        "look where it fell with 'tare report BASE CANDIDATE -o page.html'; fix it, or accept it with a reason",
-    };
+    size_t i;
+
+    for (i = 0; name[i]; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("/._-+", name[i]))
+            return other;
+    return i > 0 && i <= 60 && name[0] != '-' ? name : other;
+}
+
+static void put_next(struct buf *out, const struct report_input *in)
+{
+    const struct judgement *j = in->judgement;
     const struct family *f = j->verdict == VERDICT_INCONCLUSIVE ? undecided(j) : NULL;
+    const char *base = name_or(show_base(in), "BASE"), *cand = name_or(show_cand(in), "CANDIDATE");
     AUTO(buf) text = {0};
 
-    buf_puts(&text, next[j->verdict]);
+    switch (j->verdict) {
+    case VERDICT_NONE:
+        buf_puts(&text, "measure what is missing, or compare with a run of the same task set and sampling");
+        break;
+    case VERDICT_PASS:
+    case VERDICT_IMPROVED:
+        buf_printf(&text, "'tare baseline accept %s --name NAME --reason TEXT', %s", cand,
+                   j->verdict == VERDICT_PASS ? "if it is the new reference" : "so that the gain is held from now on");
+        break;
+    case VERDICT_INCONCLUSIVE:
+        buf_puts(&text, "add tasks or repeats, or widen the margin with a reason in the policy");
+        break;
+    default:
+        buf_printf(&text, "look where it %s with 'tare report %s %s -o page.html'; %s",
+                   j->verdict == VERDICT_CHANGED ? "moved" : "fell", base, cand,
+                   j->verdict == VERDICT_CHANGED ? "accept it if it was meant" : "fix it, or accept it with a reason");
+    }
     if (f) {
         buf_printf(&text, "; about %zu %s would decide ", f->n_needed, f->noise == NOISE_RUN ? "runs" : "tasks");
         show_clip(&text, f->metric, 40);
@@ -260,6 +281,12 @@ static void put_judgement(const struct report_input *in, bool colour, struct buf
     const struct judgement *j = in->judgement;
 
     put_verdict(out, in, colour);
+    if (in->n_base == 0) { /* nothing was compared: the headline says why */
+        put_line(out, "candidate", show_cand(in));
+        put_notes(out, "notes", in->cand);
+        put_next(out, in);
+        return;
+    }
     put_pairs(out, in);
     put_families(out, j, colour);
     put_findings(out, j);
@@ -269,7 +296,7 @@ static void put_judgement(const struct report_input *in, bool colour, struct buf
     put_list(out, "missing tasks", j->missing, j->n_missing);
     put_list(out, "added tasks", j->added, j->n_added);
     put_notes(out, "notes", in->cand);
-    put_next(out, j);
+    put_next(out, in);
 }
 
 static void pair_line(struct buf *out, const char *label, const char *a, const char *b)

@@ -119,7 +119,7 @@ enum status baseline_open(struct baseline *b, const char *dir, const char *name,
     TRY(join(&out.arena, out.dir, "baseline.json", &index, err));
     if (!file_exists(index))
         return error_set(err, ERR_NO_VERDICT,
-                         "no baseline '%s' in '%s': make one by tare baseline accept RUN --name %s --reason \"…\"",
+                         "no baseline '%s' in '%s': make one by 'tare baseline accept RUN --name %s --reason TEXT'",
                          name, dir, name);
     TRY(load(&out, index, err));
     *b = out;

@@ -1,6 +1,7 @@
 #include "core/base/file.h"
 #include "core/base/scope.h"
 #include "reports/report.h"
+#include "reports/show.h"
 #include "tests/support/fake_judgement.h"
 
 #include <criterion/criterion.h>
@@ -108,7 +109,7 @@ static void check_agreement(struct fake *f, enum verdict v, int exit_code)
     AUTO(buf) text = {0};
 
     fake_verdict(f, v, exit_code);
-    snprintf(loud, sizeof loud, "%s", name);
+    snprintf(loud, sizeof loud, "%s", show_verdict(v));
     upper(loud);
     snprintf(code, sizeof code, "%d", exit_code);
     render(f, "a.json", &json);
@@ -117,7 +118,7 @@ static void check_agreement(struct fake *f, enum verdict v, int exit_code)
     cr_assert(says(&html, "data-verdict=\"%s\"", name) && says(&html, "data-exit=\"%s\"", code));
     cr_assert(says(&html, "exit code %s", code));
     render(f, "a.md", &markdown);
-    cr_assert(says(&markdown, "### tare: %s (exit code", name) && says(&markdown, "(exit code %s:", code));
+    cr_assert(says(&markdown, "### tare: %s (exit code", show_verdict(v)) && says(&markdown, "(exit code %s:", code));
     render(f, "a.csv", &csv);
     cr_assert(says(&csv, "\nverdict,,,,,,,16,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,%s,,", name));
     render(f, "a.junit.xml", &junit);
@@ -161,6 +162,53 @@ Test(report, a_judgement_without_anything_in_it_can_be_shown)
         cr_assert(out.len > 0 && !out.failed, "%s", all[i]->suffix);
     }
     fake_done(&f);
+}
+
+Test(report, what_could_not_be_compared_says_why_once)
+{
+    static const char *const suffixes[] = {"x.md", "x.txt", "x.html"};
+    static const char why[] = "no baseline of this name";
+    const char *reasons[] = {why};
+    struct judgement none = {.headline = why, .reasons = reasons, .n_reasons = 1, .exit_code = 3};
+    struct error err = {0};
+    struct fake f;
+    size_t i;
+
+    fake_init(&f);
+    f.input.judgement = &none;
+    f.input.base = NULL;
+    f.input.n_base = 0;
+    f.input.is_gate = true;
+    f.input.exit_code = 3;
+    for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const struct report *r;
+        AUTO(buf) out = {0};
+        const char *at;
+
+        cr_assert(report_find(suffixes[i], &r, &err) == OK);
+        r->write(&f.input, &out);
+        at = strstr(buf_text(&out), why);
+        cr_assert(at != NULL && strstr(at + 1, why) == NULL, "%s", suffixes[i]);
+        cr_assert(strstr(buf_text(&out), "differs") == NULL && strstr(buf_text(&out), "margins allow") == NULL, "%s",
+                  suffixes[i]);
+    }
+    fake_done(&f);
+}
+
+Test(report, the_exit_code_says_whose_wish_it_is)
+{
+    AUTO(buf) by_policy = {0};
+    AUTO(buf) by_option = {0};
+    struct judgement j = {.verdict = VERDICT_REGRESSED, .exit_code = 1};
+    struct report_input in = {.judgement = &j, .is_gate = true, .exit_code = 1};
+
+    show_exit(&by_policy, &in);
+    cr_assert(eq(str, (char *)buf_text(&by_policy), "exit code 1: a regression, the release is stopped"));
+    in.exit_code = 0;
+    show_exit(&by_option, &in);
+    cr_assert(eq(str, (char *)buf_text(&by_option),
+                 "exit code 0, as --exit-zero or --fail-on asks; by the policy it is 1: a regression, the release is "
+                 "stopped"));
 }
 
 Test(report, one_run_and_an_empty_run_can_be_shown)
