@@ -2,6 +2,8 @@
 #include "cli/opt_help.h"
 #include "core/metrics/registry.h"
 
+#include <string.h>
+
 static const struct opt options[] = {OPTION_HELP};
 
 static void axes_text(struct buf *out, unsigned axes)
@@ -27,15 +29,16 @@ static void list_metrics(struct buf *out)
     const struct metric *const *all = metrics_all(&n);
 
     for (i = 0; i < n; i++)
-        buf_printf(out, "%-26s%-8s%-18s%s\n", all[i]->name, all[i]->unit, direction_words(all[i]->better),
-                   all[i]->help);
+        buf_printf(out, "%-26s%-8s%-18s%s\n", all[i]->name, strcmp(all[i]->unit, "1") == 0 ? "-" : all[i]->unit,
+                   direction_words(all[i]->better), all[i]->help);
     buf_puts(out, "\n'tare explain METRIC' gives the definition and a worked example.\n");
 }
 
 static void explain(struct buf *out, const struct metric *m)
 {
     buf_printf(out, "%s: %s\n\n", m->name, m->help);
-    buf_printf(out, "unit        %s\ndirection   %s\nnoise       %s\naxes        ", m->unit, direction_words(m->better),
+    buf_printf(out, "unit        %s%s\ndirection   %s\nnoise       %s\naxes        ", m->unit,
+               strcmp(m->unit, "1") == 0 ? ": a share, a ratio or a flag" : "", direction_words(m->better),
                m->noise == NOISE_TASK ? "task: the task is the unit of comparison"
                                       : "run: a slow minute hits all tasks, so the run is the unit of comparison");
     axes_text(out, m->axes);

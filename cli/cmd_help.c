@@ -22,7 +22,7 @@ static enum status run(struct call *c, struct error *err)
     else if (near)
         return error_set(err, ERR_USAGE, "no command '%s', did you mean '%s'?", name, near);
     else if (name)
-        return error_set(err, ERR_USAGE, "no command '%s'", name);
+        return error_set(err, ERR_USAGE, "no command '%s': 'tare help' lists them", name);
     else
         help_overview(&c->out);
     return OK;

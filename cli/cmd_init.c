@@ -78,6 +78,46 @@ static enum status write_project(json_t *root, struct error *err)
     return file_write(PROJECT_FILE, out.data, out.len, err);
 }
 
+static void warn_unless_there(const char *option, const char *path)
+{
+    if (path && !file_exists(path) && !file_is_dir(path))
+        message_warn("--%s: there is no '%s' yet", option, path);
+}
+
+static void check_inputs(const struct opts *o)
+{
+    const char *const *dumps;
+    size_t n, i;
+
+    warn_unless_there("taskset", opts_text(o, "taskset", NULL));
+    warn_unless_there("prompt", opts_text(o, "prompt", NULL));
+    warn_unless_there("replay", opts_text(o, "replay", NULL));
+    dumps = opts_list(o, "dump", &n);
+    for (i = 0; i < n; i++)
+        warn_unless_there("dump", dumps[i]);
+}
+
+/* What is missing until `tare run && tare gate` gives a verdict. */
+static enum status say_next(const struct opts *o, struct error *err)
+{
+    const char *baseline = opts_text(o, "baseline", "main");
+    AUTO(buf) folder = {0};
+    size_t n_dumps;
+
+    (void)opts_list(o, "dump", &n_dumps);
+    buf_printf(&folder, "baselines/%s", baseline);
+    TRY(buf_check(&folder, err));
+    if (!opts_text(o, "replay", NULL) && n_dumps == 0)
+        message_say("next: give it 'replay' or 'dumps', what 'tare run' reads");
+    else if (file_is_dir(buf_text(&folder)) || file_exists(baseline))
+        message_say("next: tare run && tare gate");
+    else
+        message_say("next: tare run && tare baseline accept --name %s --reason \"…\", and from then on tare run && "
+                    "tare gate",
+                    baseline);
+    return OK;
+}
+
 static enum status run(struct call *c, struct error *err)
 {
     AUTO(json) doc = {0};
@@ -89,8 +129,8 @@ static enum status run(struct call *c, struct error *err)
     TRY(fill(doc.root, &c->opts, err));
     TRY(write_project(doc.root, err));
     message_say("wrote %s; README.md, 'Project file', explains every key", PROJECT_FILE);
-    message_say("next: tare run && tare gate");
-    return OK;
+    check_inputs(&c->opts);
+    return say_next(&c->opts, err);
 }
 
 const struct command cmd_init = {

@@ -1,8 +1,10 @@
 #include "cli/run_summary.h"
 
 #include "cli/message.h"
+#include "core/model/span.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MAX_NOTES = 8 };
 
@@ -25,16 +27,23 @@ struct cube_range cube_range(const struct cube *c)
     return r;
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 void run_summary_say(const struct run *run, const char *path)
 {
-    size_t i;
+    size_t n_tasks = run->axes.n[AXIS_TASK], n_dumps = run->provenance.n_dumps, i;
 
-    message_say("%zu tasks, %zu requests, %zu dumps", run->axes.n[AXIS_TASK], run->n_exchanges,
-                run->provenance.n_dumps);
+    message_say("%zu task%s, %zu request%s, %zu dump%s", n_tasks, plural(n_tasks), run->n_exchanges,
+                plural(run->n_exchanges), n_dumps, plural(n_dumps));
     for (i = 0; i < run->n_cubes; i++) {
-        struct cube_range r = cube_range(&run->cubes[i]);
+        const struct cube *c = &run->cubes[i];
+        struct span s = cube_span_by_task(c, 0, NULL); /* each task once, as the reports count */
 
-        message_say("  %-22s mean %-12.6g %-4s over %zu cells", run->cubes[i].metric, r.mean, run->cubes[i].unit, r.n);
+        message_say("  %-22s mean %-10.5g %-3s over %zu task%s", c->metric, s.mean,
+                    strcmp(c->unit, "1") == 0 ? "" : c->unit, s.n, plural(s.n));
     }
     for (i = 0; i < run->n_notes && i < MAX_NOTES; i++)
         message_warn("%s: %s", run->notes[i].code, run->notes[i].text);
