@@ -43,7 +43,9 @@ say() {
     printf '\n%s\n' "$*"
 }
 
-say "== 1. The candidate: the same tasks under prompt v2. Its recorded replies and attention become a run file."
+say "== 1. The same tasks under the accepted prompt v1 and under the candidate v2: recorded replies and attention become run files."
+show tare run --taskset $smoke --prompt $smoke/prompts/v1.json --replay $smoke/recording/v1 \
+    --dump $smoke/recording/v1/attention.h5 -o "$out/v1.h5" --quiet
 show tare run --taskset $smoke --prompt $smoke/prompts/v2.json --replay $smoke/recording/v2 \
     --dump $smoke/recording/v2/attention.h5 -o "$out/v2.h5"
 
@@ -65,6 +67,9 @@ show tare diff smoke "$out/v2.h5" -o "$out/diff.txt" "$out/diff.md" | head_only
 echo "(all of it: $out/diff.txt)"
 
 say "== 3. May it go out? The gate decides by the shipped policy; its exit code is the verdict."
+code=0
+show tare gate "$out/v1.h5" --baseline smoke | head -n 4 || code=$?
+[ $code -le 3 ] || exit $code
 code=0
 show tare gate "$out/v2.h5" --baseline smoke -o "$out/report.html" "$out/report.txt" || code=$?
 case $code in
