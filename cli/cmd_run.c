@@ -169,6 +169,8 @@ static enum status run(struct call *c, struct error *err)
     TRY(stamp_tool(&run, s.seed, opts_flag(&c->opts, "reproducible"), err));
     TRY(place_make(s.output, err));
     TRY(runfile_write(&run, s.output, err));
+    if (run.n_exchanges && !in.tasks)
+        message_say("no task set: what replies fulfil (intent.*) is not measured without --taskset");
     run_summary_say(&run, s.output);
     return OK;
 }
