@@ -95,7 +95,8 @@ enum status h5_open(struct h5 *ret, const char *path, struct error *err)
     TRY(library_init(err));
     if (H5Fis_hdf5(path) <= 0) {
         H5Eclear2(H5E_DEFAULT);
-        return error_set(err, ERR_FORMAT, "'%s': not an HDF5 file: its first bytes are not the HDF5 signature", path);
+        return error_set(err, ERR_FORMAT,
+                         "'%s': not an HDF5 file, as its first bytes tell: name a run file or an attention dump", path);
     }
     f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f.id < 0)
