@@ -25,33 +25,38 @@ const size_t MAX_CHUNK_BYTES = (size_t)64 << 20;
 /* m = -inf before the first key. */
 __device__ __forceinline__ struct qk_state merge(struct qk_state a, struct qk_state b)
 {
-    struct qk_state s = {a.m > b.m ? a.m : b.m, 0, 0};
+    struct qk_state s = {a.m > b.m ? a.m : b.m, 0, 0, 0, a.sink > b.sink ? a.sink : b.sink, 0};
 
     if (a.l > 0) {
         double e = exp2(a.m - s.m);
 
         s.l += e * a.l;
         s.t += e * (a.t + a.l * (a.m - s.m));
+        s.squares += e * e * a.squares;
+        s.distance += e * a.distance;
     }
     if (b.l > 0) {
         double e = exp2(b.m - s.m);
 
         s.l += e * b.l;
         s.t += e * (b.t + b.l * (b.m - s.m));
+        s.squares += e * e * b.squares;
+        s.distance += e * b.distance;
     }
     return s;
 }
 
-/* Adds MICRO scores, -inf where the row does not see the key. Terms under 2^-125 of the largest count as zero. */
-__device__ __forceinline__ void absorb(struct qk_state *s, const float y[MICRO])
+/* Adds MICRO scores, -inf where the row does not see the key; keys: how far each is from the query. Terms under 2^-125
+ * of the largest count as zero. */
+__device__ __forceinline__ void absorb(struct qk_state *s, const float y[MICRO], const float keys[MICRO])
 {
     float max = fmaxf(fmaxf(y[0], y[1]), fmaxf(y[2], y[3]));
-    float l = 0, t = 0;
+    float l = 0, t = 0, squares = 0, distance = 0;
 
     if (max == -INFINITY)
         return;
     if ((double)max > s->m) {
-        struct qk_state higher = {(double)max, 0, 0};
+        struct qk_state higher = {(double)max, 0, 0, 0, -INFINITY, 0};
 
         *s = merge(*s, higher);
     }
@@ -64,10 +69,14 @@ __device__ __forceinline__ void absorb(struct qk_state *s, const float y[MICRO])
 
             l += e;
             t = fmaf(e, x, t);
+            squares = fmaf(e, e, squares);
+            distance = fmaf(e, fabsf(keys[j]), distance);
         }
     }
     s->l += (double)l;
     s->t += (double)t;
+    s->squares += (double)squares;
+    s->distance += (double)distance;
 }
 
 /* STEP dimensions of TILE vectors into shared memory, transposed; zeros beyond the last vector or dimension. */
@@ -141,7 +150,8 @@ __device__ __forceinline__ struct row_span load_spans(struct row_span to[TILE], 
  * spans: [n_spans], row r has span r mod n_spans; states: [n_rows], read and written. cap: 0, or the factor of tanh. */
 __global__ void __launch_bounds__(BLOCK_THREADS)
     rows_against_keys(const float *q, const float *k, const struct row_span *spans, size_t n_spans, size_t first,
-                      size_t n_rows, size_t dim, struct row_span block, float cap, struct qk_state *states)
+                      size_t n_rows, size_t dim, struct row_span block, float cap, int64_t query_col, int64_t sink_col,
+                      struct qk_state *states)
 {
     __shared__ struct row_span span[TILE];
     size_t tile_row = (size_t)blockIdx.x * TILE;
@@ -151,21 +161,27 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
     struct row_span all = load_spans(span, spans, n_spans, first + tile_row, n_tile, block);
 
     for (int i = 0; i < MICRO; i++)
-        s[i] = {-INFINITY, 0, 0};
+        s[i] = QK_NO_KEY;
     for (size_t j0 = all.lo; j0 < all.hi; j0 += TILE) {
         float score[MICRO][MICRO] = {};
 
         score_tile(q + tile_row * dim, n_tile, k + (j0 - block.lo) * dim, all.hi - j0, dim, score);
         for (int i = 0; i < MICRO; i++) {
+            int64_t query = query_col + (int64_t)((first + tile_row + (size_t)(row + i)) % n_spans);
+            float keys[MICRO];
+
             for (int j = 0; j < MICRO; j++) {
                 size_t at = j0 + (size_t)(key + j * ROW_THREADS);
 
+                keys[j] = (float)(query - (int64_t)at);
                 if (at < span[row + i].lo || at >= span[row + i].hi)
                     score[i][j] = -INFINITY;
                 else if (cap > 0)
                     score[i][j] = cap * tanhf(score[i][j]);
+                if ((int64_t)at == sink_col)
+                    s[i].sink = (double)score[i][j];
             }
-            absorb(&s[i], score[i]);
+            absorb(&s[i], score[i], keys);
         }
     }
     for (int i = 0; i < MICRO; i++) {
@@ -175,6 +191,9 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
             other.m = __shfl_xor_sync(FULL_WARP, s[i].m, step);
             other.l = __shfl_xor_sync(FULL_WARP, s[i].l, step);
             other.t = __shfl_xor_sync(FULL_WARP, s[i].t, step);
+            other.squares = __shfl_xor_sync(FULL_WARP, s[i].squares, step);
+            other.sink = __shfl_xor_sync(FULL_WARP, s[i].sink, step);
+            other.distance = __shfl_xor_sync(FULL_WARP, s[i].distance, step);
             s[i] = merge(s[i], other);
         }
         if (key == 0 && (size_t)(row + i) < n_tile)
@@ -255,8 +274,8 @@ void pack_rows(struct qk_job *job, size_t first, size_t n, int is_first_block)
                                     job->host_q + i * args->dim, job->scratch);
 
         if (is_first_block)
-            *row = qk_row_begin(args, &job->keys, args->spans[(first + i) % args->n_rows], norm, job->scratch);
-        job->states[i] = {-INFINITY, 0, 0};
+            *row = qk_row_begin(args, &job->keys, (first + i) % args->n_rows, norm, job->scratch);
+        job->states[i] = QK_NO_KEY;
         if (row->status == QK_PENDING)
             job->states[i] = qk_row_state(row);
     }
@@ -270,7 +289,7 @@ enum status launch(const struct qk_job *job, size_t first, size_t n, struct row_
 
     LAUNCH(rows_against_keys, grid, BLOCK_THREADS, 0, job->stream.stream, (const float *)job->dev_q.data,
            (const float *)job->dev_k.data, (const struct row_span *)job->dev_spans.data, args->n_rows, first, n,
-           args->dim, block, cap, (struct qk_state *)job->dev_states.data);
+           args->dim, block, cap, args->query_col, args->sink_col, (struct qk_state *)job->dev_states.data);
     CUDA_TRY(cudaGetLastError());
     return OK;
 }

@@ -2,9 +2,10 @@
  *
  * score(i,j) = scale * q_i . k_j, then softcap c * tanh(s/c) where c > 0; y = score * log2 e; with m = max y,
  * l = sum 2^(y-m), t = sum 2^(y-m)(y-m):  H = log2 l - t/l bits, max p = 1/l. The triple (m, l, t) merges exactly
- * over key tiles. Without softcap the mean key is taken off first: it shifts a row's scores by a constant, and keeps
- * float32 exact to 1e-5 bit at score offsets of 1e4. Query head h reads key head h / (n_heads / n_kv_heads).
- * A NaN or infinity in a query or in a key that the row sees makes it ROW_NAN. Same bits as in row_entropy.h. */
+ * over key tiles, and so do sum p^2 and the distance. Without softcap the mean key is taken off first: it shifts a
+ * row's scores by a constant, and keeps float32 exact to 1e-5 bit at score offsets of 1e4. Query head h reads key head
+ * h / (n_heads / n_kv_heads). A NaN or infinity in a query or in a key that the row sees makes it ROW_NAN. Same bits as
+ * in row_entropy.h. */
 #ifndef KERNELS_QK_ENTROPY_H
 #define KERNELS_QK_ENTROPY_H
 
@@ -23,6 +24,7 @@ struct qk_entropy_args {
     enum dtype dtype;             /* of q and k                            */
     size_t n_heads, n_kv_heads, n_rows, n_cols, dim;
     double scale, softcap;
+    int64_t query_col, sink_col; /* as in row_entropy.h */
 };
 
 /* ret: n_heads x n_rows; `sum` is 1. ERR_FORMAT when n_heads is no multiple of n_kv_heads. */

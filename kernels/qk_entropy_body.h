@@ -12,6 +12,8 @@
 
 enum { SCORE_CHUNK = 32, MICRO_ROWS = LANES_MICRO_ROWS, MICRO_VECS = LANES_MICRO_VECS, PANEL_KEYS = 16 * MICRO_VECS };
 
+static const float lane_index[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 LANES_INLINE void score_chunk(const float *q, const float *k, size_t n_dims, struct v16f acc[MICRO_ROWS][MICRO_VECS])
 {
     LANES_UNROLL
@@ -104,16 +106,20 @@ static void rescale(struct qk_state *state, double m)
     if (state->l > 0) {
         state->t = factor * (state->t + state->l * shift);
         state->l *= factor;
+        state->squares *= factor * factor;
+        state->distance *= factor;
     }
     state->m = m;
 }
 
 /* Terms under 2^-125 of the largest count as zero. */
-static void absorb(float *y, size_t n, struct qk_state *state)
+static void absorb(float *y, size_t n, int64_t query, struct qk_state *state)
 {
     const struct v16f least = v16f_set(-125);
+    const struct v16i magnitude = v16i_set(0x7fffffff);
     struct v16f max = v16f_set(-INFINITY);
-    struct v16f l = v16f_set(0), t = v16f_set(0), m;
+    struct v16f l = v16f_set(0), t = v16f_set(0), squares = v16f_set(0), distance = v16f_set(0), m;
+    struct v16f keys = v16f_sub(v16f_set((float)query), v16f_load(lane_index)); /* from key to query */
     double tile_max;
 
     v16f_store(y + n, max);
@@ -129,9 +135,14 @@ static void absorb(float *y, size_t n, struct qk_state *state)
 
         l = v16f_add(l, e);
         t = v16f_fma(e, x, t);
+        squares = v16f_fma(e, e, squares);
+        distance = v16f_fma(e, v16i_as_float(v16i_and(v16f_bits(keys), magnitude)), distance);
+        keys = v16f_sub(keys, v16f_set(16));
     }
     state->l += v8d_sum(v8d_add_halves(v8d_zero(), l));
     state->t += v8d_sum(v8d_add_halves(v8d_zero(), t));
+    state->squares += v8d_sum(v8d_add_halves(v8d_zero(), squares));
+    state->distance += v8d_sum(v8d_add_halves(v8d_zero(), distance));
 }
 
 const struct qk_isa LANES_NAME(qk_entropy) = {

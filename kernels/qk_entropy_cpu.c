@@ -27,7 +27,7 @@ struct qk_scratch {
 struct qk_job {
     const struct qk_entropy_args *args;
     const struct qk_isa *isa;
-    struct row_stat *rows; /* n_heads x n_rows; between blocks sum, entropy_bits, max_weight hold m, l, t */
+    struct row_stat *rows; /* n_heads x n_rows; between blocks they hold qk_state */
     struct qk_keys keys;
     size_t tile_rows, block_keys, stride;
     size_t lo, hi; /* keys that any row sees */
@@ -115,7 +115,9 @@ static void group_against_tile(const struct qk_job *job, struct qk_scratch *scra
             continue;
         if (job->args->softcap > 0)
             job->isa->softcap(y, see.hi - see.lo, (float)qk_softcap_factor(job->args));
-        job->isa->absorb(y, see.hi - see.lo, &state);
+        if (job->args->sink_col >= see.lo && job->args->sink_col < see.hi)
+            state.sink = (double)y[job->args->sink_col - see.lo];
+        job->isa->absorb(y, see.hi - see.lo, job->args->query_col + (int64_t)(first_row + i) - see.lo, &state);
         qk_row_hold(&rows[i], state);
     }
 }
@@ -149,7 +151,7 @@ static void pack_tile(const struct qk_job *job, struct qk_scratch *scratch, size
                           i % micro_rows, scratch->q + i / micro_rows * micro_rows * args->dim, scratch->row);
 
         if (is_first)
-            rows[i] = qk_row_begin(args, &job->keys, args->spans[first_row + i], norm, scratch->row);
+            rows[i] = qk_row_begin(args, &job->keys, first_row + i, norm, scratch->row);
     }
 }
 

@@ -18,8 +18,9 @@ struct qk_isa {
     /* y[j] = limit * tanh(y[j]) for j < n; writes up to QK_PAD elements more. */
     void (*softcap)(float *y, size_t n, float limit);
 
-    /* Adds the n <= QK_TILE_KEYS scores y, in base 2, to the row; overwrites up to QK_PAD elements after them. */
-    void (*absorb)(float *y, size_t n, struct qk_state *state);
+    /* Adds the n <= QK_TILE_KEYS scores y, in base 2, to the row; overwrites up to QK_PAD elements after them. `query`:
+     * where the row's query stands, counted from y's key. */
+    void (*absorb)(float *y, size_t n, int64_t query, struct qk_state *state);
 };
 
 extern const struct qk_isa qk_entropy_avx512, qk_entropy_avx2, qk_entropy_portable;

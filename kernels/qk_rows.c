@@ -65,7 +65,12 @@ double qk_softcap_factor(const struct qk_entropy_args *args)
 
 struct qk_state qk_row_state(const struct row_stat *row)
 {
-    return (struct qk_state){row->sum, row->entropy_bits, row->max_weight};
+    return (struct qk_state){.m = row->sum,
+                             .l = row->entropy_bits,
+                             .t = row->max_weight,
+                             .squares = row->square_sum,
+                             .sink = row->sink_weight,
+                             .distance = row->distance};
 }
 
 void qk_row_hold(struct row_stat *row, struct qk_state state)
@@ -73,6 +78,9 @@ void qk_row_hold(struct row_stat *row, struct qk_state state)
     row->sum = state.m;
     row->entropy_bits = state.l;
     row->max_weight = state.t;
+    row->square_sum = state.squares;
+    row->sink_weight = state.sink;
+    row->distance = state.distance;
 }
 
 static struct row_stat finish(struct qk_state s, uint32_t n_keys)
@@ -89,6 +97,9 @@ static struct row_stat finish(struct qk_state s, uint32_t n_keys)
     row.sum = 1;
     row.entropy_bits = bits > 0 ? fmin(bits, log2(n_keys)) : 0;
     row.max_weight = 1 / s.l;
+    row.square_sum = s.squares / (s.l * s.l);
+    row.sink_weight = exp2(s.sink - s.m) / s.l;
+    row.distance = s.distance / s.l;
     return row;
 }
 
@@ -97,26 +108,31 @@ struct row_stat qk_row_finish(const struct row_stat *row)
     return row->status == QK_PENDING ? finish(qk_row_state(row), row->n_keys) : *row;
 }
 
-/* Adds one finite score. */
-static void absorb(struct qk_state *s, double y)
+/* Adds one finite score of a key that is `keys` away from the query. */
+static void absorb(struct qk_state *s, double y, double keys)
 {
     double shift = s->m - y, weight = exp2(-fabs(shift));
 
     if (y > s->m) {
         s->t = s->l > 0 && weight > 0 ? weight * (s->t + s->l * shift) : 0;
         s->l = s->l * weight + 1;
+        s->squares = s->squares * weight * weight + 1;
+        s->distance = s->distance * weight + keys;
         s->m = y;
     } else if (weight > 0) {
         s->t -= weight * shift;
         s->l += weight;
+        s->squares += weight * weight;
+        s->distance += weight * keys;
     }
 }
 
 /* Vectors so long that float could overflow: everything in double, one key at a time. */
-static struct row_stat slow_row(const struct qk_entropy_args *args, const struct qk_keys *keys, struct row_span span,
+static struct row_stat slow_row(const struct qk_entropy_args *args, const struct qk_keys *keys, size_t row,
                                 const double *query, double *key)
 {
-    struct qk_state s = {-INFINITY, 0, 0};
+    struct row_span span = args->spans[row];
+    struct qk_state s = QK_NO_KEY;
 
     for (size_t j = span.lo; j < span.hi; j++) {
         double y = 0;
@@ -128,15 +144,18 @@ static struct row_stat slow_row(const struct qk_entropy_args *args, const struct
             y = qk_softcap_factor(args) * tanh(y);
         if (isnan(y) || (isinf(y) && y > 0))
             return row_without_value(isnan(y) ? ROW_NAN : ROW_INF, span.hi - span.lo);
+        if ((int64_t)j == args->sink_col)
+            s.sink = y;
         if (!isinf(y))
-            absorb(&s, y);
+            absorb(&s, y, fabs((double)(args->query_col + (int64_t)row - (int64_t)j)));
     }
     return finish(s, span.hi - span.lo);
 }
 
-struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk_keys *keys, struct row_span span,
-                             double norm, double *scratch)
+struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk_keys *keys, size_t row, double norm,
+                             double *scratch)
 {
+    struct row_span span = args->spans[row];
     struct row_stat pending = {.n_keys = span.hi - span.lo, .status = QK_PENDING};
 
     if (span.lo >= span.hi)
@@ -144,7 +163,7 @@ struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk
     if (isnan(norm) || keys->n_bad[span.hi] != keys->n_bad[span.lo])
         return row_without_value(ROW_NAN, span.hi - span.lo);
     if (norm > MAX_FAST_NORM || keys->max_norm > MAX_FAST_NORM)
-        return slow_row(args, keys, span, scratch, scratch + keys->dim);
-    qk_row_hold(&pending, (struct qk_state){-INFINITY, 0, 0});
+        return slow_row(args, keys, row, scratch, scratch + keys->dim);
+    qk_row_hold(&pending, (struct qk_state)QK_NO_KEY);
     return pending;
 }

@@ -9,12 +9,17 @@
 extern "C" {
 #endif
 
-/* One row so far: m = max y, l = sum 2^(y-m), t = sum 2^(y-m) (y-m); {-INFINITY, 0, 0} before the first key. */
+/* One row so far, with e = 2^(y-m): m = max y, l = sum e, t = sum e (y-m); squares = sum e^2; distance = sum e |i-j|;
+ * sink = y of the sample's first key. QK_NO_KEY before the first key. */
 struct qk_state {
-    double m, l, t;
+    double m, l, t, squares, sink, distance;
 };
+#define QK_NO_KEY                                                                                                      \
+    {                                                                                                                  \
+        -INFINITY, 0, 0, 0, -INFINITY, 0                                                                               \
+    }
 
-/* The status of a row that qk_row_begin() left to the kernel; its sum, entropy_bits and max_weight hold m, l and t. */
+/* The status of a row that qk_row_begin() left to the kernel; the other members hold its qk_state. */
 enum { QK_PENDING = N_ROW_STATUSES };
 
 MUST_CHECK enum status qk_check(const struct qk_entropy_args *args, struct error *err);
@@ -30,8 +35,8 @@ double qk_softcap_factor(const struct qk_entropy_args *args);
 
 /* Pending, or final where that is known before any score: no key, a NaN or infinity in sight, vectors too long for
  * float. `norm`: of the query after its factor. `scratch`: 2 x dim, the query after its factor comes first. */
-struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk_keys *keys, struct row_span span,
-                             double norm, double *scratch);
+struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk_keys *keys, size_t row, double norm,
+                             double *scratch);
 
 struct qk_state qk_row_state(const struct row_stat *row);
 void qk_row_hold(struct row_stat *row, struct qk_state state);

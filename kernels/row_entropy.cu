@@ -3,7 +3,7 @@
  * Work split: a warp per row up to SHORT_ROW keys, eight rows a block; beyond, a block of 256 threads per row. A thread
  * reads 16 bytes at a time where the row is aligned, LOADS of them in flight, adds at most 32 floats to a float, then
  * goes on in double; the threads' doubles meet in a fixed tree. One logarithm an element (MUFU.LG2 of the mantissa,
- * absolute error 2^-22, the exponent apart), some 12 instructions: bound by reading memory once for 32 bit types.
+ * absolute error 2^-22, the exponent apart), some 15 instructions: bound by reading memory once for 32 bit types.
  *
  * The device gives sums; row_finish() makes statistics of them on the host, and takes the rows that floats cannot hold.
  */
@@ -59,12 +59,13 @@ template <enum dtype TYPE> __device__ __forceinline__ float load_one(const void 
 }
 
 struct thread_sums {
-    float sum, log_sum;
+    float sum, log_sum, square_sum, distance;
     uint32_t max_bits;
 };
 
-/* p = 2^e m with m in [0.707, 1.414); zero has a finite logarithm too, so that 0 log 0 = 0 needs no branch. */
-__device__ __forceinline__ void add_weight(struct thread_sums *s, float p, int ref)
+/* `keys` lie between the element and the query. p = 2^e m with m in [0.707, 1.414); zero has a finite logarithm too, so
+ * that 0 log 0 = 0 needs no branch. */
+__device__ __forceinline__ void add_weight(struct thread_sums *s, float p, int ref, float keys)
 {
     uint32_t bits = __float_as_uint(p);
     int t = (int)(bits - 0x3f3504f3U);
@@ -73,6 +74,8 @@ __device__ __forceinline__ void add_weight(struct thread_sums *s, float p, int r
 
     s->sum += p;
     s->log_sum = fmaf(p, log2_p, s->log_sum);
+    s->square_sum = fmaf(p, p, s->square_sum);
+    s->distance = fmaf(p, fabsf(keys), s->distance);
     s->max_bits = bits > s->max_bits ? bits : s->max_bits;
 }
 
@@ -80,19 +83,22 @@ __device__ __forceinline__ void flush(struct row_sums *to, struct thread_sums *s
 {
     to->sum += (double)s->sum;
     to->log_sum += (double)s->log_sum;
-    s->sum = s->log_sum = 0;
+    to->square_sum += (double)s->square_sum;
+    to->distance += (double)s->distance;
+    s->sum = s->log_sum = s->square_sum = s->distance = 0;
 }
 
 /* The elements of one row that this thread of THREADS takes: up to the first 16-byte boundary and after the last one
  * singly, between them by vectors. `row`: n elements. */
 template <enum dtype TYPE, int THREADS>
-__device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *row, size_t n, int ref, int thread)
+__device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *row, size_t n, int ref, int64_t query,
+                                                          int thread)
 {
     constexpr size_t BYTES = TYPE == DTYPE_F64 ? 8 : TYPE == DTYPE_F32 ? 4 : 2;
     constexpr int PER_VECTOR = 16 / BYTES;
     size_t head = (16 - (uintptr_t)row % 16) % 16 / BYTES;
-    struct row_sums total = {0, 0, 0};
-    struct thread_sums s[2] = {{0, 0, 0}, {0, 0, 0}};
+    struct row_sums total = {0, 0, 0, 0, 0};
+    struct thread_sums s[2] = {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}};
     size_t n_vectors, tail;
     const uint4 *vectors;
 
@@ -101,9 +107,9 @@ __device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *r
     tail = head + n_vectors * PER_VECTOR;
     vectors = (const uint4 *)(row + head * BYTES);
     if ((size_t)thread < head)
-        add_weight(&s[0], load_one<TYPE>(row, (size_t)thread), ref);
+        add_weight(&s[0], load_one<TYPE>(row, (size_t)thread), ref, (float)(query - thread));
     if (tail + (size_t)thread < n)
-        add_weight(&s[1], load_one<TYPE>(row, tail + (size_t)thread), ref);
+        add_weight(&s[1], load_one<TYPE>(row, tail + (size_t)thread), ref, (float)(query - (int64_t)tail - thread));
     for (size_t v = (size_t)thread; v < n_vectors; v += (size_t)LOADS * THREADS) {
         uint4 loaded[LOADS];
 
@@ -111,10 +117,13 @@ __device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *r
         for (int k = 0; k < LOADS; k++)
             loaded[k] = v + (size_t)k * THREADS < n_vectors ? vectors[v + (size_t)k * THREADS] : make_uint4(0, 0, 0, 0);
 #pragma unroll
-        for (int k = 0; k < LOADS; k++)
+        for (int k = 0; k < LOADS; k++) {
+            float keys = (float)(query - (int64_t)(head + (v + (size_t)k * THREADS) * PER_VECTOR));
+
 #pragma unroll
             for (int i = 0; i < PER_VECTOR; i++)
-                add_weight(&s[k % 2], element<TYPE>(loaded[k], i), ref);
+                add_weight(&s[k % 2], element<TYPE>(loaded[k], i), ref, keys - (float)i);
+        }
         flush(&total, &s[0]);
         flush(&total, &s[1]);
     }
@@ -128,6 +137,8 @@ __device__ __forceinline__ struct row_sums over_warp(struct row_sums s)
 {
     s.sum = warp_sum(s.sum);
     s.log_sum = warp_sum(s.log_sum);
+    s.square_sum = warp_sum(s.square_sum);
+    s.distance = warp_sum(s.distance);
     s.max_bits = warp_max(s.max_bits);
     return s;
 }
@@ -136,7 +147,8 @@ __device__ __forceinline__ struct row_sums over_warp(struct row_sums s)
  * sums: [n_rows]. Blocks of BLOCK_THREADS. */
 template <enum dtype TYPE>
 __global__ void short_rows(const unsigned char *weights, const struct row_span *spans, const int *refs, size_t n_spans,
-                           size_t first, size_t n_rows, size_t row_bytes, size_t bytes, struct row_sums *sums)
+                           size_t first, size_t n_rows, size_t row_bytes, size_t bytes, int64_t query_col,
+                           struct row_sums *sums)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK_THREADS / WARP_SIZE) + threadIdx.x / WARP_SIZE;
     int lane = (int)(threadIdx.x % WARP_SIZE);
@@ -149,7 +161,8 @@ __global__ void short_rows(const unsigned char *weights, const struct row_span *
     if (span.lo >= span.hi)
         return;
     s = over_warp(sums_of_thread<TYPE, WARP_SIZE>(weights + row * row_bytes + span.lo * bytes, span.hi - span.lo,
-                                                  refs[(first + row) % n_spans], lane));
+                                                  refs[(first + row) % n_spans],
+                                                  query_col + (int64_t)((first + row) % n_spans) - span.lo, lane));
     if (lane == 0)
         sums[row] = s;
 }
@@ -157,7 +170,8 @@ __global__ void short_rows(const unsigned char *weights, const struct row_span *
 /* The same with one block per row. */
 template <enum dtype TYPE>
 __global__ void long_rows(const unsigned char *weights, const struct row_span *spans, const int *refs, size_t n_spans,
-                          size_t first, size_t n_rows, size_t row_bytes, size_t bytes, struct row_sums *sums)
+                          size_t first, size_t n_rows, size_t row_bytes, size_t bytes, int64_t query_col,
+                          struct row_sums *sums)
 {
     __shared__ struct row_sums of_warp[BLOCK_THREADS / WARP_SIZE];
     struct row_span span = spans[(first + blockIdx.x) % n_spans];
@@ -166,8 +180,9 @@ __global__ void long_rows(const unsigned char *weights, const struct row_span *s
 
     if (blockIdx.x >= n_rows || span.lo >= span.hi)
         return;
-    s = over_warp(sums_of_thread<TYPE, BLOCK_THREADS>(weights + blockIdx.x * row_bytes + span.lo * bytes,
-                                                      span.hi - span.lo, refs[(first + blockIdx.x) % n_spans], thread));
+    s = over_warp(sums_of_thread<TYPE, BLOCK_THREADS>(
+        weights + blockIdx.x * row_bytes + span.lo * bytes, span.hi - span.lo, refs[(first + blockIdx.x) % n_spans],
+        query_col + (int64_t)((first + blockIdx.x) % n_spans) - span.lo, thread));
     if (thread % WARP_SIZE == 0)
         of_warp[thread / WARP_SIZE] = s;
     __syncthreads();
@@ -176,6 +191,8 @@ __global__ void long_rows(const unsigned char *weights, const struct row_span *s
     for (int w = 1; w < BLOCK_THREADS / WARP_SIZE; w++) {
         s.sum += of_warp[w].sum;
         s.log_sum += of_warp[w].log_sum;
+        s.square_sum += of_warp[w].square_sum;
+        s.distance += of_warp[w].distance;
         s.max_bits = of_warp[w].max_bits > s.max_bits ? of_warp[w].max_bits : s.max_bits;
     }
     sums[blockIdx.x] = s;
@@ -254,10 +271,10 @@ enum status launch_rows(const struct row_job *job, const struct slot *slot, stru
 
     if (rows_per_block > 1)
         LAUNCH(short_rows<TYPE>, grid, BLOCK_THREADS, 0, slot->stream.stream, weights, spans, refs, job->args->n_rows,
-               slot->first, slot->n_rows, job->row_bytes, dtype_bytes(TYPE), sums);
+               slot->first, slot->n_rows, job->row_bytes, dtype_bytes(TYPE), job->args->query_col, sums);
     else
         LAUNCH(long_rows<TYPE>, grid, BLOCK_THREADS, 0, slot->stream.stream, weights, spans, refs, job->args->n_rows,
-               slot->first, slot->n_rows, job->row_bytes, dtype_bytes(TYPE), sums);
+               slot->first, slot->n_rows, job->row_bytes, dtype_bytes(TYPE), job->args->query_col, sums);
     CUDA_TRY(cudaGetLastError());
     return OK;
 }
@@ -305,7 +322,8 @@ enum status finish_chunk(const struct row_job *job, struct slot *slot, struct er
 
         if (span.lo < span.hi)
             job->rows[row] = row_finish(weights + span.lo * dtype_bytes(args->dtype), span.hi - span.lo, args->dtype,
-                                        job->host_refs[row % args->n_rows], &slot->host_sums[i]);
+                                        job->host_refs[row % args->n_rows], row_place(args, row % args->n_rows),
+                                        &slot->host_sums[i]);
         else
             job->rows[row] = row_without_value(ROW_EMPTY, 0);
     }

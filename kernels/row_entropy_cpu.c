@@ -16,16 +16,17 @@ static row_entropy_pass *choose_pass(void)
 }
 
 /* A second pass, at the row's own scale, for rows that no softmax made. */
-static struct row_stat stat_of_row(const void *weights, size_t n, enum dtype type, row_entropy_pass *pass)
+static struct row_stat stat_of_row(const void *weights, size_t n, enum dtype type, struct row_place place,
+                                   row_entropy_pass *pass)
 {
     struct row_sums sums;
     int ref = row_ref(n), better;
 
-    pass(weights, n, type, ref, &sums);
+    pass(weights, n, type, ref, place.query, &sums);
     better = row_better_ref(&sums, n, ref);
     if (better != ref)
-        pass(weights, n, type, better, &sums);
-    return row_finish(weights, n, type, better, &sums);
+        pass(weights, n, type, better, place.query, &sums);
+    return row_finish(weights, n, type, better, place, &sums);
 }
 
 enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat *ret, struct error *err)
@@ -43,7 +44,7 @@ enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat
         const char *first = base + i * row_bytes + span.lo * dtype_bytes(args->dtype);
 
         if (span.lo < span.hi)
-            ret[i] = stat_of_row(first, span.hi - span.lo, args->dtype, pass);
+            ret[i] = stat_of_row(first, span.hi - span.lo, args->dtype, row_place(args, i % args->n_rows), pass);
         else
             ret[i] = row_without_value(ROW_EMPTY, 0);
     }

@@ -14,8 +14,17 @@ extern "C" {
 struct row_sums {
     double sum;        /* sum p                                              */
     double log_sum;    /* sum p (log2 p - ref)                               */
+    double square_sum; /* sum p^2                                            */
+    double distance;   /* sum p |query - j|                                  */
     uint32_t max_bits; /* the largest of the weights' bit patterns, unsigned */
 };
+
+/* What stands where, counted from the row's first visible key. */
+struct row_place {
+    int64_t query, sink;
+};
+
+struct row_place row_place(const struct row_entropy_args *args, size_t row);
 
 /* ERR_LIMIT when the tensor cannot be addressed or a span goes beyond it. */
 MUST_CHECK enum status row_check(const struct row_entropy_args *args, struct error *err);
@@ -27,7 +36,8 @@ int row_ref(size_t n);
 int row_better_ref(const struct row_sums *sums, size_t n, int ref);
 
 /* The row's statistics; reads its n weights again, and takes them in double, when the sums cannot say. */
-struct row_stat row_finish(const void *weights, size_t n, enum dtype type, int ref, const struct row_sums *sums);
+struct row_stat row_finish(const void *weights, size_t n, enum dtype type, int ref, struct row_place place,
+                           const struct row_sums *sums);
 
 /* NaN in every value. */
 struct row_stat row_without_value(enum row_status status, uint32_t n_keys);

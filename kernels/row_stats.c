@@ -1,28 +1,52 @@
 #include "kernels/row_stats.h"
 
+#include "kernels/cpu_isa.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A sum further from 1 than this is a wrong row, not a rounded one. */
 static const double SUM_BAD = 0.02;
 
-void head_stats_init(struct head_stats *h)
+void head_stats_init(struct head_stats *h, double *entropies)
 {
     memset(h, 0, sizeof *h);
+    h->entropies = entropies;
+    h->entropy_std = NAN;
+    for (size_t i = 0; i < sizeof h->entropy_quantile / sizeof *h->entropy_quantile; i++)
+        h->entropy_quantile[i] = NAN;
+    h->entropy_min = INFINITY;
     h->sum_min = INFINITY;
     h->sum_max = -INFINITY;
 }
 
+static void add_multi(struct head_stats *h, const struct row_stat *row)
+{
+    h->n_multi++;
+    h->entropy_norm_sum += row->entropy_bits / log2(row->n_keys);
+    h->multi_entropy_sum += row->entropy_bits;
+    h->multi_max_weight_sum += row->max_weight;
+    h->entropy_min = fmin(h->entropy_min, row->entropy_bits);
+}
+
+/* Called with the row counted. */
 static void add_ok(struct head_stats *h, const struct row_stat *row, double sum_tolerance)
 {
-    double off = fabs(row->sum - 1);
+    double off = fabs(row->sum - 1), effective = exp2(row->entropy_bits);
 
+    if (h->entropies)
+        h->entropies[h->n_rows[ROW_OK] - 1] = row->entropy_bits;
     h->entropy_sum += row->entropy_bits;
     h->max_weight_sum += row->max_weight;
-    if (row->n_keys >= 2) {
-        h->n_multi++;
-        h->entropy_norm_sum += row->entropy_bits / log2(row->n_keys);
-    }
+    if (row->n_keys >= 2)
+        add_multi(h, row);
+    h->effective_sum += effective;
+    h->utilization_sum += effective / row->n_keys;
+    h->participation_sum += row->sum / row->square_sum * row->sum;
+    h->sink_sum += row->sink_weight;
+    h->distance_sum += row->distance;
+    h->sum_error_sum += off;
     h->n_sum_off += off > sum_tolerance;
     h->n_sum_bad += off > SUM_BAD;
     h->sum_min = fmin(h->sum_min, row->sum);
@@ -38,4 +62,108 @@ void head_stats_add(struct head_stats *h, const struct row_stat *rows, size_t n,
         if (rows[i].status == ROW_OK)
             add_ok(h, &rows[i], sum_tolerance);
     }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median_of_3(double a, double b, double c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* Parts x[lo, hi) about a value of its own; returns where the upper part begins: neither is empty. */
+static size_t part(double *x, size_t lo, size_t hi)
+{
+    double pivot = median_of_3(x[lo], x[lo + (hi - lo - 1) / 2], x[hi - 1]);
+    size_t i = lo, j = hi - 1;
+
+    for (;;) {
+        double swap;
+
+        while (x[i] < pivot)
+            i++;
+        while (x[j] > pivot)
+            j--;
+        if (i >= j)
+            return i > lo ? i : lo + 1;
+        swap = x[i];
+        x[i++] = x[j];
+        x[j--] = swap;
+    }
+}
+
+/* Afterwards x[k] stands where sorting would put it, nothing smaller behind it. */
+static void select_nth(double *x, size_t n, size_t k)
+{
+    size_t lo = 0, hi = n;
+
+    for (int tries = 64; hi - lo > 1; tries--) {
+        size_t middle;
+
+        if (tries == 0) { /* made to be slow */
+            qsort(x + lo, hi - lo, sizeof *x, compare);
+            return;
+        }
+        middle = part(x, lo, hi);
+        if (k < middle)
+            hi = middle;
+        else
+            lo = middle;
+    }
+}
+
+static double quantile(double *x, size_t n, double q)
+{
+    double at = q * (double)(n - 1), below = floor(at), next;
+    size_t k = (size_t)below;
+
+    select_nth(x, n, k);
+    if (k + 1 >= n)
+        return x[k];
+    next = x[k + 1];
+    for (size_t i = k + 2; i < n; i++)
+        next = fmin(next, x[i]);
+    return x[k] + (at - below) * (next - x[k]);
+}
+
+void head_stats_finish(struct head_stats *h)
+{
+    static const double quantiles[] = ENTROPY_QUANTILES;
+    size_t n = (size_t)h->n_rows[ROW_OK];
+    double mean = h->entropy_sum / (double)n, squares = 0;
+
+    if (n == 0 || !h->entropies)
+        return;
+    for (size_t i = 0; i < n; i++)
+        squares += (h->entropies[i] - mean) * (h->entropies[i] - mean);
+    h->entropy_std = sqrt(squares / (double)n);
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
+        h->entropy_quantile[i] = quantile(h->entropies, n, quantiles[i]);
+}
+
+void heads_add(struct head_stats *heads, size_t n_heads, const struct row_stat *rows, size_t n_rows,
+               double sum_tolerance)
+{
+#pragma omp parallel for schedule(static) num_threads(cpu_threads()) if (n_heads > 1 && n_rows > 64)
+    for (size_t h = 0; h < n_heads; h++)
+        head_stats_add(&heads[h], rows + h * n_rows, n_rows, sum_tolerance);
+}
+
+void heads_finish(struct head_stats *heads, size_t n_heads)
+{
+#pragma omp parallel for schedule(static) num_threads(cpu_threads()) if (n_heads > 1)
+    for (size_t h = 0; h < n_heads; h++)
+        head_stats_finish(&heads[h]);
+}
+
+int head_has_collapsed(const struct head_stats *h)
+{
+    double n = (double)h->n_multi;
+
+    return n > 0 && h->multi_entropy_sum < COLLAPSE_BITS * n && h->multi_max_weight_sum > COLLAPSE_WEIGHT * n;
 }

@@ -30,6 +30,9 @@ struct row_stat {
     double sum;          /* S = sum of the stored weights (1 by construction from scores)            */
     double entropy_bits; /* log2 S + E/S with E = -sum p log2 p; >= 0, 0 for one visible key          */
     double max_weight;   /* max p                                                                     */
+    double square_sum;   /* sum p^2: the row attends to S^2 / sum p^2 keys                            */
+    double sink_weight;  /* p of the sample's first key; 0 where the row does not see it              */
+    double distance;     /* sum p |i - j| of the row's query i and its keys j, in keys                */
     uint32_t n_keys;     /* visible keys                                                              */
     uint32_t status;     /* enum row_status                                                           */
 };
@@ -43,13 +46,46 @@ struct head_stats {
     double entropy_sum;              /* over ROW_OK rows, bits                                        */
     double entropy_norm_sum;         /* over the n_multi rows, of H / log2 n_keys                     */
     double max_weight_sum;           /* over ROW_OK rows                                              */
+    double effective_sum;            /* over ROW_OK rows, of 2^H, keys                                */
+    double utilization_sum;          /* over ROW_OK rows, of 2^H / n_keys                             */
+    double participation_sum;        /* over ROW_OK rows, of S^2 / sum p^2, keys                      */
+    double sink_sum, distance_sum;   /* over ROW_OK rows                                              */
+    double sum_error_sum;            /* over ROW_OK rows, of |S - 1|                                  */
+    double multi_entropy_sum;        /* over the n_multi rows                                         */
+    double multi_max_weight_sum;     /* over the n_multi rows                                         */
+    double entropy_min;              /* over the n_multi rows; +inf when there is none                */
     double sum_min, sum_max;         /* of S over ROW_OK rows; +inf, -inf when there is none          */
+
+    double *entropies; /* borrowed: room for H of every ROW_OK row, in row order; NULL: not kept      */
+    double entropy_std, entropy_quantile[3]; /* by head_stats_finish(); NaN before                    */
 };
 
-void head_stats_init(struct head_stats *h);
+/* The quantiles of head_stats.entropy_quantile. */
+#define ENTROPY_QUANTILES                                                                                              \
+    {                                                                                                                  \
+        0.05, 0.5, 0.95                                                                                                \
+    }
+
+/* `entropies`: room for as many rows as will be added, or NULL. */
+void head_stats_init(struct head_stats *h, double *entropies);
 
 /* Adds rows in their order. `sum_tolerance`: |S - 1| up to which a sum counts as right. */
 void head_stats_add(struct head_stats *h, const struct row_stat *rows, size_t n, double sum_tolerance);
+
+/* After the last row: standard deviation (ddof 0) and quantiles (linear between order statistics) of H over the ROW_OK
+ * rows; changes the order of `entropies`. */
+void head_stats_finish(struct head_stats *h);
+
+/* Both for many heads, in parallel; rows: n_heads x n_rows. */
+void heads_add(struct head_stats *heads, size_t n_heads, const struct row_stat *rows, size_t n_rows,
+               double sum_tolerance);
+void heads_finish(struct head_stats *heads, size_t n_heads);
+
+/* Nearly all weight of nearly all rows on one key: mean H under COLLAPSE_BITS and mean maximum over COLLAPSE_WEIGHT,
+ * over the rows with two or more visible keys. False where there is no such row. */
+#define COLLAPSE_BITS   0.15
+#define COLLAPSE_WEIGHT 0.95
+int head_has_collapsed(const struct head_stats *h);
 
 #ifdef __cplusplus
 }

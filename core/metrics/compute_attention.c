@@ -17,6 +17,13 @@ static const double sum_tolerance[N_DTYPES] = {
 /* More rows than this share off by more than 2 %: the file does not hold what it says. */
 #define MAX_BAD_SUM_SHARE 0.01
 
+/* Samples in a row, in file order, in which a head has collapsed. */
+enum { COLLAPSE_SAMPLES = 3 };
+
+struct streak {
+    size_t first, n;
+};
+
 /* Buffers of one pass; sizes follow the largest layer. */
 struct pass {
     const struct backend *backend;
@@ -26,7 +33,9 @@ struct pass {
     struct row_span *spans; /* owned: [n_rows]       */
     struct row_stat *rows;  /* owned: heads x rows   */
     struct head_stats *heads;
-    size_t cap_spans, cap_rows, cap_heads;
+    double *entropies;      /* owned: heads x rows  */
+    struct streak *streaks; /* owned: [heads]       */
+    size_t cap_spans, cap_rows, cap_heads, cap_entropies, cap_streaks;
 };
 
 static void pass_done(struct pass *p)
@@ -38,6 +47,8 @@ static void pass_done(struct pass *p)
     free(p->spans);
     free(p->rows);
     free(p->heads);
+    free(p->entropies);
+    free(p->streaks);
     memset(p, 0, sizeof *p);
 }
 
@@ -63,19 +74,12 @@ static size_t tile_rows(const struct pass *p, size_t n_rows, size_t per_row)
     return fit < 1 ? 1 : fit < n_rows ? fit : n_rows;
 }
 
-static void add_heads(struct pass *p, const struct dump_layer *l, size_t head, size_t n_heads, size_t n_rows)
-{
-    size_t h;
-
-    for (h = 0; h < n_heads; h++)
-        head_stats_add(&p->heads[head + h], p->rows + h * n_rows, n_rows, sum_tolerance[l->dtype]);
-}
-
 /* Rows [first, last) of all heads from stored weights, tile by tile. */
 static enum status weights_rows(struct pass *p, struct dump *d, size_t layer, size_t sample, size_t first, size_t last,
                                 struct error *err)
 {
     const struct dump_layer *l = &d->layers[layer];
+    const struct dump_sample *s = &d->samples[sample];
     size_t element = dtype_bytes(l->dtype), row_bytes, per_row, tile, bytes, row, h;
 
     if (!size_mul(l->n_cols, element, &row_bytes) || !size_mul(row_bytes, l->n_heads, &per_row))
@@ -91,12 +95,14 @@ static enum status weights_rows(struct pass *p, struct dump *d, size_t layer, si
                                         .dtype = l->dtype,
                                         .n_heads = l->n_heads,
                                         .n_rows = n,
-                                        .n_cols = l->n_cols};
+                                        .n_cols = l->n_cols,
+                                        .query_col = s->query_start - l->key_start + (int64_t)row,
+                                        .sink_col = s->first - l->key_start};
 
         for (h = 0; h < l->n_heads; h++)
             TRY(dump_read_weights(d, layer, sample, h, row, n, (char *)p->a + h * n * row_bytes, err));
         TRY(p->backend->row_entropy(&args, p->rows, err));
-        add_heads(p, l, 0, l->n_heads, n);
+        heads_add(p->heads, l->n_heads, p->rows, n, sum_tolerance[l->dtype]);
     }
     return OK;
 }
@@ -106,6 +112,7 @@ static enum status qk_rows(struct pass *p, struct dump *d, size_t layer, size_t 
                            struct error *err)
 {
     const struct dump_layer *l = &d->layers[layer];
+    const struct dump_sample *s = &d->samples[sample];
     size_t group = l->n_heads / l->n_kv_heads, q_row, k_bytes, per_row, tile, bytes, kv, row, h;
 
     if (!size_mul(l->dim, dtype_bytes(l->dtype), &q_row) || !size_mul(q_row, l->n_cols, &k_bytes) ||
@@ -130,12 +137,14 @@ static enum status qk_rows(struct pass *p, struct dump *d, size_t layer, size_t 
                                            .n_cols = l->n_cols,
                                            .dim = l->dim,
                                            .scale = l->scale,
-                                           .softcap = l->softcap};
+                                           .softcap = l->softcap,
+                                           .query_col = s->query_start - l->key_start + (int64_t)row,
+                                           .sink_col = s->first - l->key_start};
 
             for (h = 0; h < group; h++)
                 TRY(dump_read_q(d, layer, sample, kv * group + h, row, n, (char *)p->a + h * n * q_row, err));
             TRY(p->backend->qk_entropy(&args, p->rows, err));
-            add_heads(p, l, kv * group, group, n);
+            heads_add(p->heads + kv * group, group, p->rows, n, sum_tolerance[l->dtype]);
         }
     }
     return OK;
@@ -151,8 +160,9 @@ static enum status sample_layer(struct pass *p, struct dump *d, size_t layer, si
     TRY(mem_grow(&p->spans, &p->cap_spans, l->n_rows, sizeof *p->spans, err));
     TRY(mem_grow(&p->rows, &p->cap_rows, n_rows, sizeof *p->rows, err));
     TRY(mem_grow(&p->heads, &p->cap_heads, l->n_heads, sizeof *p->heads, err));
+    TRY(mem_grow(&p->entropies, &p->cap_entropies, n_rows, sizeof *p->entropies, err));
     for (h = 0; h < l->n_heads; h++)
-        head_stats_init(&p->heads[h]);
+        head_stats_init(&p->heads[h], p->entropies + h * l->n_rows);
     dump_spans(l, &d->samples[sample], p->spans);
     while (first < last && p->spans[first].lo >= p->spans[first].hi)
         first++;
@@ -160,8 +170,10 @@ static enum status sample_layer(struct pass *p, struct dump *d, size_t layer, si
         last--;
     if (first == last)
         return OK;
-    return l->kind == DUMP_QK ? qk_rows(p, d, layer, sample, first, last, err)
-                              : weights_rows(p, d, layer, sample, first, last, err);
+    TRY(l->kind == DUMP_QK ? qk_rows(p, d, layer, sample, first, last, err)
+                           : weights_rows(p, d, layer, sample, first, last, err));
+    heads_finish(p->heads, l->n_heads);
+    return OK;
 }
 
 /* Rows of one dump by status, and a place to look at for each kind. */
@@ -170,6 +182,8 @@ struct census {
     uint64_t n_sum_off, n_sum_bad;
     double sum_min, sum_max;
     char place[N_ROW_STATUSES][160], sum_place[160];
+    uint64_t n_collapsed;
+    char collapse_place[160];
 };
 
 static void count_head(struct census *c, const struct dump_layer *l, const struct dump_sample *s, size_t head,
@@ -190,6 +204,27 @@ static void count_head(struct census *c, const struct dump_layer *l, const struc
     c->n_sum_bad += h->n_sum_bad;
     c->sum_min = fmin(c->sum_min, h->sum_min);
     c->sum_max = fmax(c->sum_max, h->sum_max);
+}
+
+/* Called for the samples of a layer in file order. */
+static void count_collapses(struct census *c, struct streak *streaks, const struct dump *d, const struct dump_layer *l,
+                            size_t sample, const struct head_stats *heads)
+{
+    size_t h;
+
+    for (h = 0; h < l->n_heads; h++) {
+        if (!head_has_collapsed(&heads[h])) {
+            streaks[h].n = 0;
+            continue;
+        }
+        if (streaks[h].n == 0)
+            streaks[h].first = sample;
+        if (++streaks[h].n != COLLAPSE_SAMPLES)
+            continue;
+        if (c->n_collapsed++ == 0)
+            snprintf(c->collapse_place, sizeof c->collapse_place, "layer %lld, head %zu from sample '%.80s' on",
+                     (long long)l->index, h, d->samples[streaks[h].first].id);
+    }
 }
 
 /* A sum for a cell and how many samples (repeats of one turn) went into it. */
@@ -251,6 +286,12 @@ static enum status judge_rows(struct run *run, const struct dump *d, const struc
         if (what[i] && c->n[i])
             TRY(run_note(run, err, "masked-rows", "'%s': %llu rows %s and are left out, the first in %s", d->path,
                          (unsigned long long)c->n[i], what[i], c->place[i]));
+    if (c->n_collapsed)
+        TRY(run_note(
+            run, err, "collapsed-heads",
+            "'%s': heads put nearly all weight on single keys over %d or more samples in a row (%llu such streaks), "
+            "the first is %s; see attn.collapse",
+            d->path, (int)COLLAPSE_SAMPLES, (unsigned long long)c->n_collapsed, c->collapse_place));
     if (c->n_sum_off)
         TRY(run_note(run, err, "row-sums",
                      "'%s': %llu of %llu rows sum to something off 1 (between %.6g and %.6g), the first in %s", d->path,
@@ -267,6 +308,8 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
     for (layer = 0; layer < d->n_layers; layer++) {
         const struct dump_layer *l = &d->layers[layer];
 
+        TRY(mem_grow(&p->streaks, &p->cap_streaks, l->n_heads, sizeof *p->streaks, err));
+        memset(p->streaks, 0, p->cap_streaks * sizeof *p->streaks);
         for (sample = 0; sample < d->n_samples; sample++) {
             enum status st = sample_layer(p, d, layer, sample, err);
 
@@ -276,6 +319,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
             }
             for (h = 0; h < l->n_heads; h++)
                 count_head(&census, l, &d->samples[sample], h, &p->heads[h]);
+            count_collapses(&census, p->streaks, d, l, sample, p->heads);
             fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads);
         }
     }

@@ -28,8 +28,9 @@ static void check_rows(const double *values, size_t n_heads, size_t n_rows, size
 
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(values, n * n_cols, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, n_heads, n_rows, n_cols};
+        struct row_entropy_args args = {weights, spans, (enum dtype)type, n_heads, n_rows, n_cols, 0, 1};
 
+        args.query_col = type == DTYPE_F32 ? -3 : (int64_t)n_cols / (type + 1) - 1;
         row_entropy_ref(&args, want);
         for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
             memset(got, 0x5a, (n + 2) * sizeof *got);
@@ -154,6 +155,8 @@ Test(cuda_harness, scores_of_every_shape_agree_with_float64)
             .dim = shapes[i].dim,
             .scale = 1 / sqrt((double)shapes[i].dim),
             .softcap = shapes[i].softcap,
+            .query_col = (int64_t)shapes[i].cols - (int64_t)shapes[i].rows - (int64_t)(i % 2 * 20),
+            .sink_col = 1,
         };
         void *q_typed, *k_typed;
         char what[64];
@@ -180,7 +183,7 @@ Test(cuda_harness, what_is_not_finite_spoils_the_rows_that_see_it)
     enum { N = 70, DIM = 8 };
     double q[N * DIM], k[N * DIM];
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0};
+    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0, 0, 0};
 
     cases_causal(spans, N, N, 9);
     spans[10] = (struct row_span){0, 0};
@@ -199,8 +202,8 @@ static enum status run_kernel(int kernel, struct row_stat *ret, struct error *er
     enum { N = 5, DIM = 4 };
     double x[N * N];
     struct row_span spans[N];
-    struct row_entropy_args rows = {x, spans, DTYPE_F64, 1, N, N};
-    struct qk_entropy_args qk = {x, x, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0};
+    struct row_entropy_args rows = {x, spans, DTYPE_F64, 1, N, N, 0, 0};
+    struct qk_entropy_args qk = {x, x, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0, 0, 0};
 
     cases_causal(spans, N, N, 0);
     for (size_t i = 0; i < N * N; i++)

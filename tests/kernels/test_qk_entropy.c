@@ -74,9 +74,13 @@ static void check(const struct shape *s, enum dtype type)
     struct row_span *spans = calloc(s->rows + 1, sizeof *spans);
     void *q_typed = cases_encode(q, s->heads * s->rows * s->dim, type);
     void *k_typed = cases_encode(k, s->kv_heads * s->cols * s->dim, type);
-    struct qk_entropy_args args = {q_typed,     k_typed, spans,   type,   s->heads,
-                                   s->kv_heads, s->rows, s->cols, s->dim, 1 / sqrt((double)s->dim),
-                                   s->softcap};
+    struct qk_entropy_args args = {q_typed,    k_typed,
+                                   spans,      type,
+                                   s->heads,   s->kv_heads,
+                                   s->rows,    s->cols,
+                                   s->dim,     1 / sqrt((double)s->dim),
+                                   s->softcap, (int64_t)s->cols - (int64_t)s->rows - (type == DTYPE_F16 ? 40 : 0),
+                                   1};
     char what[128];
 
     cases_causal(spans, s->rows, s->cols, s->window);
@@ -133,7 +137,7 @@ Test(qk_entropy, equal_keys_give_log2_of_their_number_exactly)
     for (size_t i = 0; i < 3; i++)
         for (uint32_t n = 1; use_isa(isas[i]) && n <= 256; n *= 2) {
             struct row_span span = {7, 7 + n};
-            struct qk_entropy_args args = {q, k, &span, DTYPE_F64, 1, 1, 1, N, DIM, 0.25, 0};
+            struct qk_entropy_args args = {q, k, &span, DTYPE_F64, 1, 1, 1, N, DIM, 0.25, 0, 0, 0};
             struct row_stat row;
 
             cr_assert(eq(int, qk_entropy_cpu(&args, &row, NULL), OK));
@@ -151,7 +155,7 @@ Test(qk_entropy, what_is_not_finite_spoils_the_rows_that_see_it)
     enum { N = 90, DIM = 24 };
     double *q = normals(N * DIM, 1, 0, 5), *k = normals(N * DIM, 1, 0, 6);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.2, 0};
+    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.2, 0, 0, 0};
     struct row_stat rows[N];
 
     cases_causal(spans, N, N, 30);
@@ -178,7 +182,7 @@ Test(qk_entropy, vectors_too_long_for_float_are_summed_in_double)
     enum { N = 40, DIM = 8 };
     double *q = normals(N * DIM, 1e25, 0, 7), *k = normals(N * DIM, 1e25, 0, 8);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 1e-50, 0};
+    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 1e-50, 0, 0, 0};
     struct row_stat row;
 
     cases_causal(spans, N, N, 0);
@@ -199,7 +203,7 @@ Test(qk_entropy, the_number_of_threads_changes_no_bit)
     enum { HEADS = 4, N = 210, DIM = 40 };
     double *q = normals(HEADS * N * DIM, 3, 0, 9), *k = normals(2 * N * DIM, 1, 0.5, 10);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, HEADS, 2, N, N, DIM, 0.15, 0};
+    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, HEADS, 2, N, N, DIM, 0.15, 0, 0, 0};
     struct row_stat *got[3];
 
     cases_causal(spans, N, N, 0);
@@ -236,8 +240,9 @@ Test(qk_entropy, refuses_what_makes_no_sense)
     double data[4] = {0};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct qk_entropy_args args = {data, data,        &span,      DTYPE_F64,    bad[i].heads,  bad[i].kv_heads,
-                                       1,    bad[i].cols, bad[i].dim, bad[i].scale, bad[i].softcap};
+        struct qk_entropy_args args = {data, data,        &span,      DTYPE_F64,    bad[i].heads,   bad[i].kv_heads,
+                                       1,    bad[i].cols, bad[i].dim, bad[i].scale, bad[i].softcap, 0,
+                                       0};
         struct row_stat row = {.n_keys = 77};
         struct error err = {0};
 

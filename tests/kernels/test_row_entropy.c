@@ -30,6 +30,9 @@ static bool use_isa(const char *name)
     return true;
 }
 
+/* Where row 0's query stands: as in a causal dump, inside the row, before it, beyond it. */
+static const int64_t query_cols[] = {INT64_MAX, 3, 600, -2000, 70000};
+
 /* Runs one set of rows on every instruction set, against the reference and against each other. */
 static void check(const double *values, size_t n_rows, size_t n_cols, const struct row_span *spans, const char *what)
 {
@@ -40,8 +43,11 @@ static void check(const double *values, size_t n_rows, size_t n_cols, const stru
 
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(values, n_rows * n_cols, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, 1, n_rows, n_cols};
+        struct row_entropy_args args = {weights, spans, (enum dtype)type, 1, n_rows, n_cols, 0, 2};
         bool has_first = false;
+
+        args.query_col = query_cols[(n_cols + (size_t)type) % (sizeof query_cols / sizeof *query_cols)];
+        args.query_col = args.query_col == INT64_MAX ? (int64_t)(n_cols - n_rows) : args.query_col;
 
         row_entropy_ref(&args, want);
         for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
@@ -115,7 +121,7 @@ Test(row_entropy, uniform_rows_of_powers_of_two_are_exact)
                 p[j] = 1.0 / (double)n;
             for (int type = 0; type < N_DTYPES; type++) {
                 void *weights = cases_encode(p, n, (enum dtype)type);
-                struct row_entropy_args args = {weights, &all, (enum dtype)type, 1, 1, n};
+                struct row_entropy_args args = {weights, &all, (enum dtype)type, 1, 1, n, 0, 0};
                 struct row_stat row;
 
                 cr_assert(eq(int, row_entropy_cpu(&args, &row, NULL), OK));
@@ -136,7 +142,7 @@ Test(row_entropy, one_hot_rows_have_positive_zero_entropy)
     for (size_t i = 0; i < 3; i++)
         for (size_t t = 0; use_isa(isas[i]) && t < sizeof tops / sizeof *tops; t++)
             for (int type = 0; type < N_DTYPES; type++) {
-                struct row_entropy_args args = {NULL, &all, (enum dtype)type, 1, 1, 100};
+                struct row_entropy_args args = {NULL, &all, (enum dtype)type, 1, 1, 100, 0, 0};
                 struct row_stat row;
                 void *weights;
 
@@ -187,7 +193,7 @@ Test(row_entropy, what_is_no_distribution_has_a_status)
 
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct row_span all = {0, 64};
-        struct row_entropy_args args = {p, &all, DTYPE_F64, 1, 1, 64};
+        struct row_entropy_args args = {p, &all, DTYPE_F64, 1, 1, 64, 0, 0};
         struct row_stat row;
 
         memset(p, 0, sizeof p);
@@ -229,7 +235,7 @@ Test(row_entropy, the_number_of_threads_changes_no_bit)
         cases_softmax(p + i * ROWS, ROWS, 2, i);
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(p, HEADS * ROWS * ROWS, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, HEADS, ROWS, ROWS};
+        struct row_entropy_args args = {weights, spans, (enum dtype)type, HEADS, ROWS, ROWS, 0, 0};
 
         for (int t = 0; t < 3; t++) {
             got[t] = calloc(HEADS * ROWS, sizeof **got);
@@ -247,8 +253,8 @@ Test(row_entropy, the_number_of_threads_changes_no_bit)
 Test(row_entropy, refuses_sizes_that_it_cannot_index)
 {
     struct row_span span = {0, 5};
-    struct row_entropy_args huge = {&span, &span, DTYPE_F32, SIZE_MAX / 8, 3, 5};
-    struct row_entropy_args beyond = {&span, &span, DTYPE_F32, 1, 1, 4};
+    struct row_entropy_args huge = {&span, &span, DTYPE_F32, SIZE_MAX / 8, 3, 5, 0, 0};
+    struct row_entropy_args beyond = {&span, &span, DTYPE_F32, 1, 1, 4, 0, 0};
     struct row_stat row = {.n_keys = 77};
     struct error err = {0};
 

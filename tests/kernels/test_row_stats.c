@@ -1,20 +1,29 @@
 #include "kernels/dtype.h"
 #include "kernels/row_stats.h"
+#include "tests/support/close.h"
+#include "tests/support/kernel_cases.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 Test(row_stats, counts_every_row_and_averages_the_good_ones)
 {
     static const struct row_stat rows[] = {
-        {1, 0, 1, 1, ROW_OK},        {1.01, 2, 0.25, 4, ROW_OK},       {0.9, 1.5, 0.5, 8, ROW_OK},
-        {NAN, NAN, NAN, 4, ROW_NAN}, {NAN, NAN, NAN, 0, ROW_EMPTY},    {NAN, NAN, NAN, 4, ROW_ZERO},
-        {NAN, NAN, NAN, 4, ROW_INF}, {NAN, NAN, NAN, 4, ROW_NEGATIVE}, {NAN, NAN, NAN, 4, ROW_NAN},
+        {1, 0, 1, 1, 1, 0, 1, ROW_OK},
+        {1.01, 2, 0.25, 0.255, 0.25, 3, 4, ROW_OK},
+        {0.9, 1.5, 0.5, 0.3, 0.125, 2, 8, ROW_OK},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 4, ROW_NAN},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 0, ROW_EMPTY},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 4, ROW_ZERO},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 4, ROW_INF},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 4, ROW_NEGATIVE},
+        {NAN, NAN, NAN, NAN, NAN, NAN, 4, ROW_NAN},
     };
     struct head_stats h;
 
-    head_stats_init(&h);
+    head_stats_init(&h, NULL);
     cr_assert(h.sum_min == INFINITY && h.sum_max == -INFINITY);
     head_stats_add(&h, rows, 2, 1e-3);
     head_stats_add(&h, rows + 2, sizeof rows / sizeof *rows - 2, 1e-3);
@@ -42,5 +51,117 @@ Test(row_stats, every_half_converts_exactly)
         double want = ldexp(1024 + (x & 1023), (int)(x >> 10) - 25);
 
         cr_assert(float_from_f16((unsigned short)x) == want, "half %#x", x);
+    }
+}
+
+static struct row_stat ok_row(double bits, double max_weight, uint32_t n_keys)
+{
+    return (struct row_stat){1, bits, max_weight, 0.5, 0.25, 3, n_keys, ROW_OK};
+}
+
+/* Entropy of row i of n in several orders; a sorted copy is the reference. */
+static double in_order(int kind, size_t i, size_t n)
+{
+    switch (kind) {
+    case 0:
+        return cases_uniform(3, i);
+    case 1:
+        return (double)i;
+    case 2:
+        return (double)(n - i);
+    case 3:
+        return 1;
+    case 4:
+        return (double)(i % 3);
+    default:
+        return (double)(i < n / 2 ? i : n - i); /* an organ pipe */
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void check_quantiles(int kind, size_t n)
+{
+    static const double quantiles[] = ENTROPY_QUANTILES;
+    double *room = calloc(n, sizeof *room), *sorted = calloc(n, sizeof *sorted);
+    struct head_stats h;
+
+    head_stats_init(&h, room);
+    for (size_t i = 0; i < n; i++) {
+        struct row_stat row = ok_row(in_order(kind, i, n), 0.5, 4);
+
+        sorted[i] = row.entropy_bits;
+        head_stats_add(&h, &row, 1, 1e-3);
+    }
+    head_stats_finish(&h);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t q = 0; q < 3; q++) {
+        double at = quantiles[q] * (double)(n - 1);
+        size_t k = (size_t)at;
+        double next = k + 1 < n ? sorted[k + 1] : sorted[k];
+
+        cr_assert(
+            close_to(h.entropy_quantile[q], sorted[k] + (at - (double)k) * (next - sorted[k]), (struct tol){0, 1e-15}),
+            "%zu rows, order %d, quantile %g", n, kind, quantiles[q]);
+    }
+    free(room);
+    free(sorted);
+}
+
+Test(row_stats, quantiles_are_those_of_the_sorted_rows)
+{
+    static const size_t lengths[] = {1, 2, 3, 5, 20, 21, 1510, 5000};
+
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (int kind = 0; kind < 6; kind++)
+            check_quantiles(kind, lengths[l]);
+}
+
+/* python3 -c 'import numpy as np; h = np.array([0, 0.5, 1.25, 3, 2.75, 0.1]); print(h.std(),
+ * np.quantile(h, [.05, .5, .95]))' */
+Test(row_stats, spread_and_quantiles_agree_with_numpy)
+{
+    static const double bits[] = {0, 0.5, 1.25, 3, 2.75, 0.1};
+    double room[6];
+    struct head_stats h;
+
+    head_stats_init(&h, room);
+    for (size_t i = 0; i < 6; i++) {
+        struct row_stat row = ok_row(bits[i], 0.5, i ? 8 : 1);
+
+        head_stats_add(&h, &row, 1, 1e-3);
+    }
+    cr_assert(isnan(h.entropy_std) && isnan(h.entropy_quantile[1]), "not before the last row");
+    head_stats_finish(&h);
+    cr_assert(close_to(h.entropy_std, 1.2081896466292956, (struct tol){0, 1e-15}));
+    cr_assert(close_to(h.entropy_quantile[0], 0.025, (struct tol){0, 1e-14}));
+    cr_assert(close_to(h.entropy_quantile[1], 0.875, (struct tol){0, 1e-15}));
+    cr_assert(close_to(h.entropy_quantile[2], 2.9375, (struct tol){0, 1e-15}));
+    cr_assert(h.entropy_min == 0.1, "the row with one key does not count");
+    cr_assert(h.participation_sum == 12 && h.sink_sum == 1.5 && h.distance_sum == 18);
+    cr_assert(h.sum_error_sum == 0);
+}
+
+Test(row_stats, a_head_collapses_by_its_means)
+{
+    static const struct {
+        double bits, max_weight;
+        int collapsed;
+    } heads[] = {{0.149, 0.951, 1}, {0.151, 0.951, 0}, {0.149, 0.949, 0}, {0, 1, 1}};
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct row_stat rows[] = {ok_row(0, 1, 1), ok_row(heads[i].bits, heads[i].max_weight, 9)};
+        struct head_stats h;
+
+        head_stats_init(&h, NULL);
+        head_stats_add(&h, rows, 1, 1e-3);
+        cr_assert(eq(int, head_has_collapsed(&h), 0), "one visible key says nothing");
+        head_stats_add(&h, rows + 1, 1, 1e-3);
+        cr_assert(eq(int, head_has_collapsed(&h), heads[i].collapsed), "case %zu", i);
     }
 }

@@ -16,7 +16,9 @@ static double dot(const struct qk_entropy_args *args, size_t q_row, size_t k_row
 /* Softmax of all scores of the row, then the definition of entropy. */
 static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row, size_t first_key, struct row_span span)
 {
-    struct row_stat row = {NAN, NAN, NAN, 0, ROW_EMPTY};
+    struct row_stat row = {NAN, NAN, NAN, NAN, NAN, NAN, 0, ROW_EMPTY};
+    int64_t query = args->query_col + (int64_t)(q_row % args->n_rows);
+    long double squares = 0, distance = 0, sink = 0;
     size_t n = span.lo < span.hi ? span.hi - span.lo : 0;
     double *score = calloc(n + 1, sizeof *score);
     double max = -INFINITY;
@@ -35,6 +37,9 @@ static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row,
     for (size_t j = 0; j < n; j++) {
         long double p = expl((long double)score[j] - max) / sum;
 
+        squares += p * p;
+        distance += p * fabsl((long double)(span.lo + j) - query);
+        sink += (int64_t)(span.lo + j) == args->sink_col ? p : 0;
         if (p > 0)
             entropy -= p * log2l(p);
     }
@@ -46,6 +51,9 @@ static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row,
     row.sum = 1;
     row.entropy_bits = (double)(entropy > 0 ? entropy : 0);
     row.max_weight = (double)(1 / sum);
+    row.square_sum = (double)squares;
+    row.sink_weight = (double)sink;
+    row.distance = (double)distance;
     return row;
 }
 

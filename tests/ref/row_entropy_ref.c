@@ -26,10 +26,11 @@ static enum row_status status_of(const void *weights, enum dtype type, size_t fi
 }
 
 /* H = -sum (p/S) log2 (p/S), straight from the definition. */
-static struct row_stat row_ref(const void *weights, enum dtype type, size_t first, size_t n)
+static struct row_stat row_ref(const void *weights, enum dtype type, size_t first, size_t n, int64_t query,
+                               int64_t sink)
 {
-    struct row_stat row = {NAN, NAN, NAN, (uint32_t)n, status_of(weights, type, first, n)};
-    long double sum = 0, entropy = 0, max = 0;
+    struct row_stat row = {NAN, NAN, NAN, NAN, NAN, NAN, (uint32_t)n, status_of(weights, type, first, n)};
+    long double sum = 0, entropy = 0, max = 0, squares = 0, distance = 0;
 
     if (row.status != ROW_OK)
         return row;
@@ -38,6 +39,8 @@ static struct row_stat row_ref(const void *weights, enum dtype type, size_t firs
 
         sum += p;
         max = p > max ? p : max;
+        squares += p * p;
+        distance += p * fabsl((long double)i - query);
     }
     for (size_t i = 0; i < n; i++) {
         long double p = dtype_load(weights, type, first + i) / sum;
@@ -48,6 +51,9 @@ static struct row_stat row_ref(const void *weights, enum dtype type, size_t firs
     row.sum = (double)sum;
     row.entropy_bits = (double)(entropy > 0 ? entropy : 0);
     row.max_weight = (double)max;
+    row.square_sum = (double)squares;
+    row.distance = (double)distance;
+    row.sink_weight = sink >= 0 && sink < (int64_t)n ? dtype_load(weights, type, first + (size_t)sink) : 0;
     return row;
 }
 
@@ -59,6 +65,7 @@ void row_entropy_ref(const struct row_entropy_args *args, struct row_stat *ret)
             size_t n = span.lo < span.hi ? span.hi - span.lo : 0;
             size_t row = h * args->n_rows + i;
 
-            ret[row] = row_ref(args->weights, args->dtype, row * args->n_cols + span.lo, n);
+            ret[row] = row_ref(args->weights, args->dtype, row * args->n_cols + span.lo, n,
+                               args->query_col + (int64_t)i - span.lo, args->sink_col - span.lo);
         }
 }

@@ -102,11 +102,18 @@ size_t cases_compare(const struct row_stat *got, const struct row_stat *want, si
         if (g->status == w->status && g->n_keys == w->n_keys &&
             close_to(g->entropy_bits, w->entropy_bits, (struct tol){bits, 0}) &&
             close_to(g->sum, w->sum, (struct tol){0, rel}) &&
-            close_to(g->max_weight, w->max_weight, (struct tol){0, rel}))
+            close_to(g->max_weight, w->max_weight, (struct tol){0, rel}) &&
+            close_to(g->square_sum, w->square_sum, (struct tol){0, 2 * rel}) &&
+            close_to(g->sink_weight, w->sink_weight, (struct tol){1e-7 * w->sum, rel}) &&
+            close_to(g->distance, w->distance, (struct tol){1e-7 * w->sum, 3 * rel}))
             continue;
-        snprintf(text, 256, "row %zu: status %u/%u, keys %u/%u, H %.9g/%.9g, sum %.9g/%.9g, max %.9g/%.9g", i,
-                 g->status, w->status, g->n_keys, w->n_keys, g->entropy_bits, w->entropy_bits, g->sum, w->sum,
-                 g->max_weight, w->max_weight);
+        snprintf(
+            text, 256,
+            "row %zu: status %u/%u, keys %u/%u, H %.9g/%.9g, sum %.9g/%.9g, max %.9g/%.9g, squares %.9g/%.9g, sink "
+            "%.9g/%.9g, distance %.9g/%.9g",
+            i, g->status, w->status, g->n_keys, w->n_keys, g->entropy_bits, w->entropy_bits, g->sum, w->sum,
+            g->max_weight, w->max_weight, g->square_sum, w->square_sum, g->sink_weight, w->sink_weight, g->distance,
+            w->distance);
         return i;
     }
     text[0] = 0;

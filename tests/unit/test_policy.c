@@ -79,7 +79,9 @@ Test(policy, shipped_ones_load)
         cr_assert(policy_rule(&p, "attn.entropy_norm")->role == ROLE_PRIMARY);
         cr_assert(policy_rule(&p, "intent.entities")->role == ROLE_ADVISORY);
         for (k = 0; k < p.n_rules; k++)
-            cr_assert(p.rules[k].reason && p.rules[k].margin_kind != MARGIN_NONE, "%s", p.rules[k].glob);
+            cr_assert(p.rules[k].reason && (p.rules[k].margin_kind != MARGIN_NONE || p.rules[k].role == ROLE_OFF), "%s",
+                      p.rules[k].glob);
+        cr_assert(policy_rule(&p, "attn.entropy_p50")->role == ROLE_OFF, "families enough");
     }
 }
 
