@@ -40,7 +40,7 @@ void run_summary_say(const struct run *run, const char *path)
                 plural(run->n_exchanges), n_dumps, plural(n_dumps));
     for (i = 0; i < run->n_cubes; i++) {
         const struct cube *c = &run->cubes[i];
-        struct span s = cube_span_by_task(c, 0, NULL); /* each task once, as the reports count */
+        struct span s = cube_span_by_unit(c, 0, NULL); /* each task once, as the reports count */
 
         message_say("  %-22s mean %-10.5g %-3s over %zu task%s", c->metric, s.mean,
                     strcmp(c->unit, "1") == 0 ? "" : c->unit, s.n, plural(s.n));

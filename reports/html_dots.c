@@ -46,7 +46,7 @@ void html_interval_plot(struct buf *out, const struct effect *e, double margin)
 
 static void grow(double *hi, const struct cube *c)
 {
-    double most = c ? cube_span_by_task(c, 0, NULL).max : NAN;
+    double most = c ? cube_span_by_unit(c, 0, NULL).max : NAN;
 
     *hi = fmax(*hi, most);
 }

@@ -159,7 +159,7 @@ void html_metrics(struct buf *out, const struct report_input *in)
              "<th class=\"num\">least</th><th class=\"num\">most</th></tr></thead><tbody>\n");
     for (i = 0; i < r->n_cubes; i++) {
         const struct cube *c = &r->cubes[i];
-        struct span s = cube_span_by_task(c, 0, NULL);
+        struct span s = cube_span_by_unit(c, 0, NULL);
 
         buf_puts(out, "<tr><th scope=\"row\" class=\"any\"><code>");
         html_text(out, c->metric, NAME);

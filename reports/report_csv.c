@@ -87,7 +87,7 @@ static void put_run(const struct run *r, struct buf *out)
     buf_puts(out, "metric,unit,better,n,n_cells,mean,sd,min,max\n");
     for (i = 0; i < r->n_cubes; i++) {
         const struct cube *c = &r->cubes[i];
-        struct span s = cube_span_by_task(c, 0, NULL);
+        struct span s = cube_span_by_unit(c, 0, NULL);
 
         put_text(out, c->metric);
         put_text(out, c->unit);

@@ -311,7 +311,7 @@ static void put_layers(struct json_out *j, const struct run *r, const struct cub
     for (at[AXIS_LAYER] = 0; at[AXIS_LAYER] < c->dim[AXIS_LAYER]; at[AXIS_LAYER]++) {
         json_out_open(j, NULL, '{');
         json_out_int(j, "layer", r->axes.number[AXIS_LAYER][at[AXIS_LAYER]]);
-        json_out_number(j, "mean", cube_span_by_task(c, AXIS_BIT(AXIS_LAYER), at).mean, "no value in this layer");
+        json_out_number(j, "mean", cube_span_by_unit(c, AXIS_BIT(AXIS_LAYER), at).mean, "no value in this layer");
         json_out_close(j, '}');
     }
     json_out_close(j, ']');
@@ -324,7 +324,7 @@ static void put_metrics(struct json_out *j, const struct run *r)
     json_out_open(j, "metrics", '[');
     for (i = 0; i < r->n_cubes; i++) {
         const struct cube *c = &r->cubes[i];
-        struct span s = cube_span_by_task(c, 0, NULL);
+        struct span s = cube_span_by_unit(c, 0, NULL);
 
         json_out_open(j, NULL, '{');
         json_out_text(j, "name", c->metric);

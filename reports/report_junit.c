@@ -218,7 +218,7 @@ static void put_run(struct buf *out, const struct report_input *in, size_t total
 
     add_case(&s, "run", NULL, "complete", r->provenance.is_complete ? PASSED : ERRED, "the run is not complete", "");
     for (i = 0; i < r->n_cubes; i++) {
-        struct span sum = cube_span_by_task(&r->cubes[i], 0, NULL);
+        struct span sum = cube_span_by_unit(&r->cubes[i], 0, NULL);
         AUTO(buf) text = {0};
 
         buf_puts(&text, "mean ");

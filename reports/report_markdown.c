@@ -182,7 +182,7 @@ static void put_run(struct buf *out, const struct report_input *in)
     put_text(out, show_cand(in), NAME);
     buf_puts(out, "\n\n| metric | tasks | mean | sd | least | most |\n| --- | ---: | ---: | ---: | ---: | ---: |\n");
     for (i = 0; i < r->n_cubes; i++) {
-        struct span s = cube_span_by_task(&r->cubes[i], 0, NULL);
+        struct span s = cube_span_by_unit(&r->cubes[i], 0, NULL);
 
         buf_puts(out, "| ");
         put_text(out, r->cubes[i].metric, NAME);

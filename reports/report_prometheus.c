@@ -113,7 +113,7 @@ static void write_prometheus(const struct report_input *in, struct buf *out)
     put_head(out, "tare_metric_mean", "Mean of a metric over the tasks of the run.");
     for (i = 0; i < r->n_cubes; i++)
         put_sample(out, "tare_metric_mean", r->cubes[i].metric, r->cubes[i].unit, "cand",
-                   cube_span_by_task(&r->cubes[i], 0, NULL).mean);
+                   cube_span_by_unit(&r->cubes[i], 0, NULL).mean);
 }
 
 const struct report report_prometheus = {".prom", "Prometheus", "text exposition for a textfile collector",

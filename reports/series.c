@@ -94,12 +94,12 @@ static struct span run_at(const struct run *r, const char *metric, const struct 
 
     if (!c || !place(r, w, at, &fixed))
         return span_end(&all);
-    all = cube_span_by_task(c, fixed, at);
+    all = cube_span_by_unit(c, fixed, at);
     if (spread == AXIS_TASK || !(c->axes & AXIS_BIT(spread)) || fixed & AXIS_BIT(spread))
         return all;
     for (i = 0; i < c->dim[spread]; i++) {
         at[spread] = i;
-        span_add(&range, cube_span_by_task(c, fixed | AXIS_BIT(spread), at).mean);
+        span_add(&range, cube_span_by_unit(c, fixed | AXIS_BIT(spread), at).mean);
     }
     all.min = range.min;
     all.max = range.max;

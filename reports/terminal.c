@@ -328,7 +328,7 @@ static void put_run(const struct report_input *in, struct buf *out)
     for (i = 0; i < t.n_columns; i++)
         table_cell(&t, heads[i], 10);
     for (i = 0; i < r->n_cubes; i++) {
-        struct span s = cube_span_by_task(&r->cubes[i], 0, NULL);
+        struct span s = cube_span_by_unit(&r->cubes[i], 0, NULL);
 
         AUTO(buf) n = {0};
 

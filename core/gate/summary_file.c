@@ -61,8 +61,8 @@ static double task_mean(const struct run *r, const char *metric, const char *tas
 }
 
 /* A task's mean over the runs, for the tasks of the newest run: runs that compare share their tasks. */
-static enum status summarise(struct summary *ret, const struct run *runs, size_t n_runs, const char *metric,
-                             struct error *err)
+static enum status summarise_tasks(struct summary *ret, const struct run *runs, size_t n_runs, const char *metric,
+                                   struct error *err)
 {
     const struct axes *tasks = &runs[n_runs - 1].axes;
     double *means = NULL, *values = NULL;
@@ -84,6 +84,32 @@ static enum status summarise(struct summary *ret, const struct run *runs, size_t
     free(means);
     free(values);
     return st;
+}
+
+/* By the unit of the metric's noise: over tasks, or over the requests of all runs. */
+static enum status summarise(struct summary *ret, const struct run *runs, size_t n_runs, const struct cube *like,
+                             struct error *err)
+{
+    double *values = NULL;
+    size_t cap = 0, n = 0, k;
+
+    if (like->noise == NOISE_TASK)
+        return summarise_tasks(ret, runs, n_runs, like->metric, err);
+    for (k = 0; k < n_runs; k++) {
+        const struct cube *c = run_cube(&runs[k], like->metric);
+        enum status st = c ? mem_grow(&values, &cap, n + cube_len(c), sizeof *values, err) : OK;
+
+        if (st != OK) {
+            free(values);
+            return st;
+        }
+        if (c)
+            memcpy(values + n, c->values, cube_len(c) * sizeof *values);
+        n += c ? cube_len(c) : 0;
+    }
+    summary_of(ret, values, n);
+    free(values);
+    return OK;
 }
 
 /* Six digits tell what matters and keep a diff quiet. */
@@ -133,7 +159,7 @@ enum status summary_file_write(const struct baseline *b, const struct run *runs,
     for (i = 0; i < m.n; i++) {
         struct summary s = {0};
 
-        TRY(summarise(&s, runs, n_runs, m.cubes[i]->metric, err));
+        TRY(summarise(&s, runs, n_runs, m.cubes[i], err));
         TRY(put_metric(&text, m.cubes[i], &s, i + 1 == m.n, err));
     }
     buf_puts(&text, "  }\n}\n");

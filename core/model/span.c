@@ -69,13 +69,13 @@ struct span cube_span(const struct cube *c, unsigned fixed, const size_t at[N_AX
     return span_end(&sum);
 }
 
-struct span cube_span_by_task(const struct cube *c, unsigned fixed, const size_t at[N_AXES])
+struct span cube_span_by_unit(const struct cube *c, unsigned fixed, const size_t at[N_AXES])
 {
     size_t i[N_AXES] = {0};
     struct span sum = {0};
     int axis;
 
-    if (fixed & c->axes & AXIS_BIT(AXIS_TASK))
+    if (c->noise == NOISE_RUN || fixed & c->axes & AXIS_BIT(AXIS_TASK))
         return cube_span(c, fixed, at);
     for (axis = 0; axis < N_AXES; axis++)
         i[axis] = fixed & AXIS_BIT(axis) ? at[axis] : 0;

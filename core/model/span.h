@@ -16,8 +16,9 @@ struct span {
  * is 0. An axis that the cube has not is ignored. */
 struct span cube_span(const struct cube *c, unsigned fixed, const size_t at[N_AXES]);
 
-/* The same over the tasks' own means: each task counts once, however many cells it has. */
-struct span cube_span_by_task(const struct cube *c, unsigned fixed, const size_t at[N_AXES]);
+/* The same by the unit of the metric's noise: over the tasks' own means, so that each task counts once however many
+ * cells it has; for a run-noise metric over all cells, as requests are what its mean is of. */
+struct span cube_span_by_unit(const struct cube *c, unsigned fixed, const size_t at[N_AXES]);
 
 /* Welford's update: starts from a zeroed struct; NaN is left out. span_end() makes sd of it. */
 void span_add(struct span *s, double value);

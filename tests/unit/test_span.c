@@ -36,7 +36,7 @@ Test(span, leaves_nan_out_and_counts_each_task_once)
     cr_assert(s.n == 5);
     cr_assert(close_to(s.mean, 46.0 / 5, tight));
     cr_assert(close_to(s.min, 1, tight) && close_to(s.max, 30, tight));
-    s = cube_span_by_task(&c, 0, NULL);
+    s = cube_span_by_unit(&c, 0, NULL);
     cr_assert(s.n == 2);
     cr_assert(close_to(s.mean, 11, tight), "the tasks' means are 2 and 20");
     cr_assert(close_to(s.sd, sqrt(162), tight), "ddof 1 of 2 and 20");
@@ -52,7 +52,7 @@ Test(span, holds_an_axis_at_an_index)
 
     fill(&c, &axes, &strings);
     at[AXIS_LAYER] = 1;
-    s = cube_span_by_task(&c, AXIS_BIT(AXIS_LAYER), at);
+    s = cube_span_by_unit(&c, AXIS_BIT(AXIS_LAYER), at);
     cr_assert(s.n == 1 && isnan(s.sd) && close_to(s.mean, 2, tight));
     at[AXIS_TASK] = 1;
     s = cube_span(&c, AXIS_BIT(AXIS_LAYER) | AXIS_BIT(AXIS_TASK), at);
