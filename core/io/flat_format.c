@@ -147,18 +147,22 @@ enum status flat_attr_double(struct dump_reader *r, const char *object, const ch
     return OK;
 }
 
-/* The array, which must have `rank` dimensions. */
-static enum status need(struct flat *f, const char *name, size_t rank, const struct flat_array **ret, struct error *err)
+/* The array, if it is there and has `rank` dimensions; else not_there() says what is wrong. */
+static const struct flat_array *find(const struct flat *f, const char *name, size_t rank)
+{
+    const struct flat_array *a = flat_find(f, dot(name, "").text);
+
+    return a && a->rank == rank ? a : NULL;
+}
+
+static enum status not_there(const struct flat *f, const char *name, size_t rank, struct error *err)
 {
     struct dotted dotted = dot(name, "");
     const struct flat_array *a = flat_find(f, dotted.text);
 
-    if (!a)
-        return flat_bad(f, dotted.text, err, "no array of that name");
-    if (a->rank != rank)
+    if (a)
         return flat_bad(f, a->name, err, "expected %zu dimensions, found %zu", rank, a->rank);
-    *ret = a;
-    return OK;
+    return flat_bad(f, dotted.text, err, "no array of that name");
 }
 
 enum status flat_texts(struct dump_reader *r, const char *name, size_t max, struct arena *arena, char ***ret,
@@ -166,14 +170,15 @@ enum status flat_texts(struct dump_reader *r, const char *name, size_t max, stru
 {
     struct dotted dotted = dot(name, "");
     json_t *list = find_attr(self(r), dotted.text);
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 1);
 
     if (list)
         return flat_texts_of_json(self(r), dotted.text, list, max, arena, ret, ret_n, err);
     if (!flat_find(self(r), dotted.text))
         return flat_bad(self(r), dotted.text, err,
                         "no such list of texts; put a JSON list, [\"first\", \"second\"], into %s", self(r)->attr_in);
-    TRY(need(self(r), name, 1, &a, err));
+    if (!a)
+        return not_there(self(r), name, 1, err);
     return flat_texts_of_array(self(r), a, max, arena, ret, ret_n, err);
 }
 
@@ -213,10 +218,11 @@ static enum status read_integers(struct flat *f, const struct flat_array *a, siz
 enum status flat_integers(struct dump_reader *r, const char *name, size_t max, struct arena *arena, int64_t **ret,
                           size_t *ret_n, struct error *err)
 {
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 1);
     int64_t *values = NULL;
 
-    TRY(need(self(r), name, 1, &a, err));
+    if (!a)
+        return not_there(self(r), name, 1, err);
     if (a->n > max)
         return flat_bad(self(r), a->name, err, "%zu elements, %zu are the limit", a->n, max);
     TRY(arena_new(arena, a->n, sizeof *values, &values, err));
@@ -228,9 +234,10 @@ enum status flat_integers(struct dump_reader *r, const char *name, size_t max, s
 
 enum status flat_table(struct dump_reader *r, const char *name, size_t *ret_rows, size_t *ret_cols, struct error *err)
 {
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 2);
 
-    TRY(need(self(r), name, 2, &a, err));
+    if (!a)
+        return not_there(self(r), name, 2, err);
     if (a->kind != FLAT_INTEGER)
         return flat_bad(self(r), a->name, err, "elements must be whole numbers, not of type '%.20s'", a->type);
     *ret_rows = a->dim[0];
@@ -241,9 +248,10 @@ enum status flat_table(struct dump_reader *r, const char *name, size_t *ret_rows
 enum status flat_table_row(struct dump_reader *r, const char *name, size_t row, size_t n_cols, int64_t *ret,
                            struct error *err)
 {
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 2);
 
-    TRY(need(self(r), name, 2, &a, err));
+    if (!a)
+        return not_there(self(r), name, 2, err);
     if (row >= a->dim[0] || n_cols != a->dim[1])
         return error_set(err, ERR_INTERNAL, "row %zu of '%s' does not exist", row, a->name);
     return read_integers(self(r), a, row * n_cols, n_cols, ret, err);
@@ -299,9 +307,10 @@ static enum status find_dtype(struct flat *f, const struct flat_array *a, enum d
 
 enum status flat_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err)
 {
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 4);
 
-    TRY(need(self(r), name, 4, &a, err));
+    if (!a)
+        return not_there(self(r), name, 4, err);
     TRY(find_dtype(self(r), a, &ret->dtype, err));
     ret->is_opaque = a->kind == FLAT_OPAQUE;
     memcpy(ret->dim, a->dim, sizeof ret->dim);
@@ -311,9 +320,10 @@ enum status flat_tensor(struct dump_reader *r, const char *name, struct dump_ten
 enum status flat_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
                       void *ret, struct error *err)
 {
-    const struct flat_array *a = NULL;
+    const struct flat_array *a = find(self(r), name, 4);
 
-    TRY(need(self(r), name, 4, &a, err));
+    if (!a)
+        return not_there(self(r), name, 4, err);
     if (sample >= a->dim[0] || head >= a->dim[1] || row > a->dim[2] || n_rows > a->dim[2] - row)
         return error_set(err, ERR_INTERNAL, "rows %zu + %zu of '%s' do not exist", row, n_rows, a->name);
     /* no product is larger than the array's, which was checked */
