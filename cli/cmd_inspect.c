@@ -1,4 +1,5 @@
 #include "cli/cmd.h"
+#include "cli/dump_opts.h"
 #include "cli/inspect.h"
 #include "core/base/file.h"
 #include "core/base/scope.h"
@@ -19,6 +20,7 @@ static const struct opt options[] = {
      .help = "the values of one metric, a line a cell"},
     {.name = "csv", .kind = OPT_FLAG, .help = "with --metric: comma-separated, 17 significant digits (the default)"},
     {.name = "json", .kind = OPT_FLAG, .help = "JSON, as cli/inspect.schema.json describes it"},
+    DUMP_OPTIONS,
 };
 
 /* What a file or folder is, told by what it holds, not by its name. */
@@ -85,7 +87,8 @@ static enum status kind_of(const char *path, enum kind *ret, struct error *err)
 }
 
 /* A run in memory, read, or computed with what can be known without a task set. */
-static enum status load(struct run *run, const char *path, enum kind kind, struct error *err)
+static enum status load(struct run *run, const char *path, enum kind kind, const struct dump_options *how,
+                        struct error *err)
 {
     AUTO(dump) dump = {0};
     struct dump *list = &dump;
@@ -101,7 +104,7 @@ static enum status load(struct run *run, const char *path, enum kind kind, struc
     }
     if (kind != KIND_DUMP)
         return error_set(err, ERR_USAGE, "--metric needs a run, a recording or a dump: '%s' is none of them", path);
-    TRY(dump_open(&dump, path, err));
+    TRY(dump_open_as(&dump, path, how, err));
     TRY(backend_choose("auto", &backend, err));
     TRY(compute_axes(run, NULL, &list, 1, err));
     return compute_attention(run, &list, 1, backend, (size_t)256 << 20, err);
@@ -138,11 +141,13 @@ static enum status inspect_metric(struct call *c, const char *path, enum kind ki
 {
     AUTO(run) run = {0};
     AUTO(desc) desc = {0};
+    struct dump_options how = {0};
     const struct cube *cube;
 
+    TRY(dump_opts_read(&c->opts, &how, err));
     if (!metric_find(name) && kind != KIND_RUN)
         return not_there(&run, name, path, err);
-    TRY(load(&run, path, kind, err));
+    TRY(load(&run, path, kind, &how, err));
     cube = run_cube(&run, name);
     if (!cube)
         return not_there(&run, name, path, err);
@@ -154,8 +159,9 @@ static enum status inspect_metric(struct call *c, const char *path, enum kind ki
     return OK;
 }
 
-static enum status describe(struct desc *d, const char *path, enum kind kind, struct error *err)
+static enum status describe(struct desc *d, const char *path, enum kind kind, const struct opts *o, struct error *err)
 {
+    struct dump_options how = {0};
     AUTO(run) run = {0};
 
     switch (kind) {
@@ -176,7 +182,8 @@ static enum status describe(struct desc *d, const char *path, enum kind kind, st
     case KIND_BASELINE:
         return inspect_baseline(d, path, err);
     default:
-        return inspect_dump(d, path, err);
+        TRY(dump_opts_read(o, &how, err));
+        return inspect_dump(d, path, &how, err);
     }
 }
 
@@ -193,7 +200,7 @@ static enum status run(struct call *c, struct error *err)
     TRY(kind_of(path, &kind, err));
     if (metric)
         return inspect_metric(c, path, kind, metric, err);
-    TRY(describe(&desc, path, kind, err));
+    TRY(describe(&desc, path, kind, &c->opts, err));
     if (opts_flag(&c->opts, "json"))
         return put_json(&desc, &c->out, err);
     inspect_view(&desc, &c->out);

@@ -1,4 +1,5 @@
 #include "cli/cmd.h"
+#include "cli/dump_opts.h"
 #include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/place.h"
@@ -34,7 +35,9 @@ static const struct opt options[] = {
      .value = "FILE",
      .takes_many = true,
      .key = "dumps",
-     .help = "attention dumps: HDF5, safetensors or npz (default: those of a replayed run, where they are unchanged)"},
+     .help =
+         "attention dumps: HDF5, safetensors, npz or npy (default: those of a replayed run, where they are unchanged)"},
+    DUMP_OPTIONS,
     {.name = "output", .letter = 'o', .kind = OPT_TEXT, .value = "RUN", .key = "output", .help = "run file to write"},
     {.name = "context-limit",
      .kind = OPT_TEXT,
@@ -80,6 +83,7 @@ struct settings {
     const char *taskset, *prompt, *replay, *output, *weights_version;
     const char *const *dumps;
     size_t n_dumps;
+    struct dump_options dump_options;
     const struct backend *backend;
     uint64_t memory, seed, context_limit;
 };
@@ -100,6 +104,7 @@ static enum status read_settings(struct settings *s, const struct opts *o, struc
                          "tasksets/smoke --replay tasksets/smoke/recording/v1 --dump a.h5 -o run.h5'");
     if (!s->output)
         return error_set(err, ERR_USAGE, "no place for the run file: name one with -o, as in 'tare run … -o run.h5'");
+    TRY(dump_opts_read(o, &s->dump_options, err));
     TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
     TRY(opts_u64(o, "context-limit", 1, INT64_MAX, 0, &s->context_limit, err));
     TRY(opts_u64(o, "threads", 0, 4096, 0, &threads, err));
@@ -119,6 +124,7 @@ static enum status check_output(const struct settings *s, const struct replay *r
     TRY(place_check(s->output, s->replay, err));
     TRY(place_check(s->output, s->prompt, err));
     TRY(place_check(s->output, s->taskset, err));
+    TRY(place_check(s->output, s->dump_options.layout, err));
     for (i = 0; i < s->n_dumps; i++)
         TRY(place_check(s->output, s->dumps[i], err));
     for (i = 0; i < replay->n_dumps; i++)
@@ -152,7 +158,7 @@ static enum status run(struct call *c, struct error *err)
     TRY(apply_settings(&run, &s, err));
     TRY(inputs_taskset(&in, &run, s.taskset, err));
     TRY(inputs_prompt(&run, s.prompt, err));
-    TRY(inputs_dumps(&in, &run, &replay, s.dumps, s.n_dumps, err));
+    TRY(inputs_dumps(&in, &run, &replay, s.dumps, s.n_dumps, &s.dump_options, err));
     if (in.copies_attention)
         TRY(replay_axes(&replay, &run, err));
     TRY(compute_axes(&run, in.tasks, in.dump_list, in.n_dumps, err));
@@ -187,6 +193,7 @@ const struct command cmd_run = {
     .examples = "tare run --taskset tasksets/smoke --replay tasksets/smoke/recording/v2 \\\n"
                 "         --dump tasksets/smoke/recording/v2/attention.h5 -o out/v2.h5\n"
                 "tare run --dump layers-0-8.h5 layers-9-17.h5 -o attention.h5\n"
+                "tare run --dump attentions.npy --layout map.json -o attention.h5\n"
                 "tare run --replay out/v2.h5 -o again.h5",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -71,22 +71,36 @@ enum status inputs_prompt(struct run *run, const char *path, struct error *err)
     return arena_strdup(&run->arena, prompt.json, &run->prompt_json, err);
 }
 
-static enum status open_dump(struct inputs *in, struct run *run, size_t i, const char *path, struct error *err)
+/* What the map says decides what numbers mean, so the run keeps which one it was. */
+static enum status note_layout(struct run *run, const char *path, const char *layout, struct error *err)
 {
-    TRY(dump_open(&in->dumps[i], path, err));
+    struct sha256 hash;
+
+    TRY(sha256_file(&hash, layout, err));
+    return run_note(run, err, "dump-layout", "'%s' was read with the layout map '%s' (SHA-256 %.12s)", path, layout,
+                    hash.hex);
+}
+
+static enum status open_dump(struct inputs *in, struct run *run, size_t i, const char *path,
+                             const struct dump_options *options, struct error *err)
+{
+    TRY(dump_open_as(&in->dumps[i], path, options, err));
     in->dump_list[i] = &in->dumps[i];
     in->n_dumps = i + 1;
+    if (options->layout)
+        TRY(note_layout(run, path, options->layout, err));
     return in->dumps[i].notice ? run_note(run, err, "dump-assumed", "%s", in->dumps[i].notice) : OK;
 }
 
-static enum status open_dumps(struct inputs *in, struct run *run, const char *const *paths, size_t n, struct error *err)
+static enum status open_dumps(struct inputs *in, struct run *run, const char *const *paths, size_t n,
+                              const struct dump_options *options, struct error *err)
 {
     size_t i;
 
     TRY(mem_new(n, sizeof *in->dumps, &in->dumps, err));
     TRY(mem_new(n, sizeof *in->dump_list, &in->dump_list, err));
     for (i = 0; i < n; i++)
-        TRY(open_dump(in, run, i, paths[i], err));
+        TRY(open_dump(in, run, i, paths[i], options, err));
     return OK;
 }
 
@@ -119,7 +133,8 @@ static const char *what_happened(const struct dump_source *dump)
     return strcmp(hash.hex, dump->hash.hex) == 0 ? NULL : "has changed since";
 }
 
-static enum status reopen(struct inputs *in, struct run *run, const struct replay *replay, struct error *err)
+static enum status reopen(struct inputs *in, struct run *run, const struct replay *replay,
+                          const struct dump_options *options, struct error *err)
 {
     const char **paths = NULL;
     enum status st;
@@ -137,17 +152,17 @@ static enum status reopen(struct inputs *in, struct run *run, const struct repla
     TRY(mem_new(replay->n_dumps, sizeof *paths, &paths, err));
     for (i = 0; i < replay->n_dumps; i++)
         paths[i] = replay->dumps[i].path;
-    st = open_dumps(in, run, paths, replay->n_dumps, err);
+    st = open_dumps(in, run, paths, replay->n_dumps, options, err);
     free(paths);
     return st;
 }
 
 enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay, const char *const *paths,
-                         size_t n, struct error *err)
+                         size_t n, const struct dump_options *options, struct error *err)
 {
     if (n == 0)
-        return reopen(in, run, replay, err);
-    TRY(open_dumps(in, run, paths, n, err));
+        return reopen(in, run, replay, options, err);
+    TRY(open_dumps(in, run, paths, n, options, err));
     warn_left_out(in, replay);
     return OK;
 }

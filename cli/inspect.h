@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/io/dump.h"
 #include "core/model/cube.h"
 #include "core/model/run.h"
 
@@ -33,7 +34,8 @@ json_t *desc_row(struct desc *d, json_t *array); /* a new object at its end */
 /* One for each kind of file or folder. */
 MUST_CHECK enum status inspect_run(struct desc *d, const struct run *run, const char *path, struct error *err);
 MUST_CHECK enum status inspect_recording(struct desc *d, const struct run *run, const char *path, struct error *err);
-MUST_CHECK enum status inspect_dump(struct desc *d, const char *path, struct error *err);
+MUST_CHECK enum status inspect_dump(struct desc *d, const char *path, const struct dump_options *options,
+                                    struct error *err);
 MUST_CHECK enum status inspect_taskset(struct desc *d, const char *path, struct error *err);
 MUST_CHECK enum status inspect_policy(struct desc *d, const char *path, struct error *err);
 MUST_CHECK enum status inspect_prompt(struct desc *d, const char *path, struct error *err);

@@ -2,13 +2,14 @@
 
 #include "core/base/scope.h"
 #include "core/io/dump_layout.h"
+#include "core/io/dump_map.h"
 #include "core/io/dump_reader.h"
 #include "core/io/h5guard.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors, &dump_npz};
+static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors, &dump_npz, &dump_npy};
 
 static bool ends_in(const char *path, const char *suffix)
 {
@@ -31,66 +32,68 @@ static const struct dump_format *choose_format(const char *path, const unsigned 
     return &dump_hdf5; /* whose signature may also stand further in */
 }
 
-/* Containers that are known by their first bytes and not read here. */
-static const char *foreign_name(const unsigned char *head, size_t n)
-{
-    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
-        return "a NumPy array (.npy), which cannot hold the attributes of a dump";
-    return NULL;
-}
-
-static enum status find_format(const char *path, const struct dump_format **ret, struct error *err)
+static const struct dump_format *find_format(const char *path)
 {
     unsigned char head[16];
-    const char *name;
     FILE *f = fopen(path, "rbe");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
 
     if (f)
         fclose(f);
-    name = foreign_name(head, n);
-    if (name)
-        return error_set(
-            err, ERR_FORMAT,
-            "'%s': %s; this tare reads HDF5, safetensors and npz dumps in the layout attn-dump %d: copy the "
-            "tensors and attributes into one of these under the same names, or record with a script from "
-            "cli/recorders",
-            path, name, (int)DUMP_LAYOUT_VERSION);
-    *ret = choose_format(path, head, n);
+    return choose_format(path, head, n);
+}
+
+static enum status open_reader(struct dump *d, const struct dump_format *format, const struct dump_options *options,
+                               struct error *err)
+{
+    struct dump_reader *reader = NULL;
+
+    d->said_dtype = N_DTYPES;
+    TRY(format->open(d->path, &reader, err));
+    if (options && options->layout)
+        TRY(dump_map_open(options->layout, d->path, reader, &reader, err));
+    d->reader = reader;
+    d->is_mapped = options && options->layout;
+    d->said_dtype = options && options->has_dtype ? options->dtype : dump_map_dtype(reader);
     return OK;
 }
 
-static enum status open_all(struct dump *ret, const char *path, const struct dump_format *format, struct error *err)
+static enum status open_all(struct dump *ret, const char *path, const struct dump_format *format,
+                            const struct dump_options *options, struct error *err)
 {
     AUTO(dump) dump = {0};
 
     TRY(arena_strdup(&dump.arena, path, &dump.path, err));
     dump.source.path = dump.path;
-    TRY(format->open(dump.path, &dump.reader, err));
+    TRY(open_reader(&dump, format, options, err));
     TRY(dump_layout_read(&dump, err));
     *ret = dump;
     memset(&dump, 0, sizeof dump);
     return OK;
 }
 
-static void attempt_hdf5(const char *path)
+static void attempt_hdf5(const char *path, const void *options)
 {
     AUTO(dump) dump = {0};
     struct error err = {0};
 
-    if (open_all(&dump, path, &dump_hdf5, &err) != OK)
+    if (open_all(&dump, path, &dump_hdf5, options, &err) != OK)
         return; /* the caller finds it again, and says it */
 }
 
 enum status dump_open(struct dump *d, const char *path, struct error *err)
 {
-    const struct dump_format *format = NULL;
+    return dump_open_as(d, path, NULL, err);
+}
+
+enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
+{
+    const struct dump_format *format = find_format(path);
     AUTO(dump) dump = {0};
 
-    TRY(find_format(path, &format, err));
     if (format == &dump_hdf5)
-        TRY(h5guard_try(path, attempt_hdf5, err));
-    TRY(open_all(&dump, path, format, err));
+        TRY(h5guard_call(path, attempt_hdf5, options, err));
+    TRY(open_all(&dump, path, format, options, err));
     TRY(sha256_file(&dump.source.hash, path, err));
     *d = dump;
     memset(&dump, 0, sizeof dump);

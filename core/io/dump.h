@@ -44,12 +44,25 @@ struct dump {
     size_t n_samples;
     struct dump_layer *layers; /* ascending by index */
     size_t n_layers;
+    enum dtype said_dtype;      /* of the tensors, by option or layout map; N_DTYPES = nothing was said */
+    bool is_mapped;             /* a layout map says where things stand */
     char *notice;               /* what was assumed about the file and must be told, or NULL */
     struct dump_reader *reader; /* owned */
 };
 
 /* Finds the format by magic bytes and reads everything but the tensors; every size is checked against the file. */
 MUST_CHECK enum status dump_open(struct dump *d, const char *path, struct error *err);
+
+/* What is said about a file besides what stands in it. */
+struct dump_options {
+    const char *layout; /* file of a layout map, core/io/layout.md; NULL = the file is laid out as attn-dump */
+    bool has_dtype;
+    enum dtype dtype; /* of tensors whose stored type does not say it */
+};
+
+/* The same; options may be NULL. */
+MUST_CHECK enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options,
+                                    struct error *err);
 void dump_done(struct dump *d);
 
 /* Visible columns of each of layer->n_rows query rows of a sample. A row is valid when its key index p = query_start +

@@ -29,12 +29,31 @@ struct tensor {
 /* Queries and keys are read in turn: two are open at a time. */
 enum { N_OPEN = 2 };
 
+/* An array of another rank, read through the library. */
+struct block {
+    struct h5 ds;
+    char *name; /* owned; NULL = none */
+    struct h5id type;
+    size_t element, rank, dim[DUMP_MAX_RANK];
+    bool is_swapped;
+    enum dtype dtype;
+};
+
 struct hdf5_reader {
     struct dump_reader base;
     struct h5 file;
     struct tensor open[N_OPEN];
     int newest;
+    struct block block;
 };
+
+static void block_done(struct block *b)
+{
+    h5id_done(&b->type);
+    h5_done(&b->ds);
+    free(b->name);
+    memset(b, 0, sizeof *b);
+}
 
 static void tensor_done(struct tensor *t)
 {
@@ -57,6 +76,7 @@ static void hdf5_free(struct dump_reader *r)
 
     for (i = 0; i < N_OPEN; i++)
         tensor_done(&h->open[i]);
+    block_done(&h->block);
     h5_done(&h->file);
     free(h);
 }
@@ -295,6 +315,115 @@ static enum status hdf5_rows(struct dump_reader *r, const char *name, size_t sam
     return OK;
 }
 
+/* "/model/layer_" and "/attn": the members of group "model" that are "layer_", digits, and hold "attn". */
+static enum status hdf5_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena,
+                                char ***ret, size_t *ret_n, struct error *err)
+{
+    const char *slash = strrchr(before, '/'), *rest = strchr(after, '/');
+    const char *prefix = slash ? slash + 1 : before;
+    size_t n_names = 0, n = 0, skip = strlen(prefix), tail = rest ? (size_t)(rest - after) : strlen(after), i;
+    char **names = NULL, **texts = NULL, path[256];
+    AUTO(h5) group = {0};
+
+    snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - before) : 0, before);
+    TRY(open_path(&self(r)->file, path, false, &group, err));
+    TRY(h5_names(&group, arena, &names, &n_names, err));
+    TRY(arena_new(arena, n_names, sizeof *texts, &texts, err));
+    for (i = 0; i < n_names; i++) {
+        size_t len = strncmp(names[i], prefix, skip) == 0 ? strspn(names[i] + skip, "0123456789") : 0;
+
+        if (len == 0 || strlen(names[i] + skip + len) != tail || strncmp(names[i] + skip + len, after, tail) != 0)
+            continue;
+        snprintf(path, sizeof path, "%.110s%.*s%.110s", before, (int)(len < 20 ? len : 20), names[i] + skip, after);
+        if (!hdf5_has(r, path))
+            continue;
+        TRY(arena_strndup(arena, names[i] + skip, len, &texts[n], err));
+        n++;
+    }
+    *ret = texts;
+    *ret_n = n;
+    return OK;
+}
+
+static enum status block_open(struct block *b, const struct h5 *file, const char *name, struct error *err)
+{
+    AUTO(h5id) space = {0};
+    int rank;
+
+    TRY(mem_strdup(name, &b->name, err));
+    TRY(open_path(file, name, true, &b->ds, err));
+    b->type.id = H5Dget_type(b->ds.id);
+    space.id = H5Dget_space(b->ds.id);
+    rank = space.id > 0 ? H5Sget_simple_extent_ndims(space.id) : -1;
+    if (b->type.id < 0 || rank < 0)
+        return h5_failed(&b->ds, ERR_FORMAT, "type or shape cannot be read", err);
+    if (rank > DUMP_MAX_RANK)
+        return h5_bad(&b->ds, err, "%d dimensions, %d are the limit", rank, (int)DUMP_MAX_RANK);
+    b->rank = (size_t)rank;
+    TRY(h5dtype_find(&b->ds, b->type.id, &b->dtype, &b->is_swapped, err));
+    TRY(h5data_shape(&b->ds, b->rank, b->dim, err));
+    TRY(h5data_check(&b->ds, MAX_RATIO, err));
+    TRY(h5chunk_verify(&b->ds, err));
+    b->element = H5Tget_size(b->type.id);
+    return OK;
+}
+
+static enum status find_block(struct dump_reader *r, const char *name, struct block **ret, struct error *err)
+{
+    struct hdf5_reader *h = self(r);
+    AUTO(block) b = {0};
+
+    if (!h->block.name || strcmp(h->block.name, name) != 0) {
+        TRY(block_open(&b, &h->file, name, err));
+        block_done(&h->block);
+        h->block = b;
+        memset(&b, 0, sizeof b);
+    }
+    *ret = &h->block;
+    return OK;
+}
+
+static enum status hdf5_shape(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err)
+{
+    struct block *b = NULL;
+
+    TRY(find_block(r, name, &b, err));
+    ret->dtype = b->dtype;
+    ret->is_opaque = H5Tget_class(b->type.id) == H5T_OPAQUE;
+    ret->rank = b->rank;
+    memcpy(ret->dim, b->dim, sizeof ret->dim);
+    return OK;
+}
+
+static enum status hdf5_block(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
+                              struct error *err)
+{
+    hsize_t start[DUMP_MAX_RANK] = {0}, count[DUMP_MAX_RANK];
+    struct block *b = NULL;
+    size_t n, i;
+
+    for (i = 0; i < N_OPEN; i++) /* of rank 4, and open already */
+        if (self(r)->open[i].name && strcmp(self(r)->open[i].name, name) == 0)
+            return hdf5_rows(r, name, at[0], at[1], at[2], n_rows, ret, err);
+    TRY(find_block(r, name, &b, err));
+    if (b->rank == 4)
+        return hdf5_rows(r, name, at[0], at[1], at[2], n_rows, ret, err);
+    for (i = 0; i < b->rank; i++) {
+        start[i] = at[i];
+        count[i] = 1;
+    }
+    if (b->rank < 2 || !size_mul(n_rows, b->dim[b->rank - 1], &n))
+        return error_set(err, ERR_INTERNAL, "no rows in '%s'", name);
+    count[b->rank - 2] = n_rows;
+    count[b->rank - 1] = b->dim[b->rank - 1];
+    if (n == 0)
+        return OK;
+    TRY(read_part(&b->ds, (int)b->rank, start, count, n, b->type.id, ret, err));
+    if (b->is_swapped)
+        dump_dtype_swap(ret, n, b->element);
+    return OK;
+}
+
 static bool hdf5_knows(const unsigned char *head, size_t n)
 {
     return n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
@@ -317,4 +446,7 @@ const struct dump_format dump_hdf5 = {
     .table_row = hdf5_table_row,
     .tensor = hdf5_tensor,
     .rows = hdf5_rows,
+    .numbers = hdf5_numbers,
+    .shape = hdf5_shape,
+    .block = hdf5_block,
 };

@@ -4,6 +4,7 @@
 #include "core/base/num.h"
 #include "core/base/scope.h"
 #include "core/io/dump_dtype.h"
+#include "core/io/dump_look.h"
 #include "core/io/dump_reader.h"
 #include "core/io/dump_samples.h"
 
@@ -17,9 +18,6 @@ enum { MAX_LAYERS = 100000 };
 
 /* Columns and rows are counted in 32 bits further on. */
 #define MAX_DIM ((size_t)1 << 31)
-
-/* Elements looked at to guess a missing "causal": more say nothing new. */
-enum { LOOK_ELEMENTS = 1 << 22 };
 
 enum status dump_layout_bad(const struct dump *d, const char *name, struct error *err, const char *fmt, ...)
 {
@@ -71,7 +69,9 @@ static enum status check_format(struct dump *d, struct error *err)
 
     TRY(format->attr_text(d->reader, "", "format", &d->arena, &found, &text, err));
     if (!found)
-        return dump_layout_bad(d, "", err, "not an attention dump: no attribute 'format' = \"attn-dump\"");
+        return dump_layout_bad(d, "", err,
+                               "not an attention dump: no attribute 'format' = \"attn-dump\"; a file "
+                               "laid out in another way needs a map that says how: --layout");
     if (strcmp(text, "attn-dump") != 0)
         return dump_layout_bad(d, "", err, "not an attention dump: format is '%.60s', not 'attn-dump'", text);
     TRY(format->attr_i64(d->reader, "", "format_version", &found, &version, err));
@@ -111,37 +111,6 @@ static enum status double_or_zero(struct dump *d, const char *layer, const char 
     return OK;
 }
 
-static bool is_zero(const unsigned char *p, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        if (p[i] != 0)
-            return false;
-    return true;
-}
-
-/* Does any of the first rows of the first sample put weight on a later key? */
-static enum status look_above_diagonal(struct dump *d, const struct dump_layer *l, bool *ret, struct error *err)
-{
-    size_t element = dtype_bytes(l->dtype), n = LOOK_ELEMENTS / l->n_cols, i;
-    size_t length = (size_t)d->samples[0].length < l->n_cols ? (size_t)d->samples[0].length : l->n_cols;
-    struct dump_name name = dump_layout_name(l, "attn_weights");
-    unsigned char *rows = NULL;
-    enum status st;
-    bool has_weight = false;
-
-    n = n < l->n_rows ? n : l->n_rows;
-    TRY(mem_new(n * l->n_cols, element, &rows, err));
-    st = d->reader->format->rows(d->reader, name.text, 0, 0, 0, n, rows, err);
-    for (i = 0; st == OK && i < n && i + 1 < length && !has_weight; i++)
-        has_weight = !is_zero(rows + (i * l->n_cols + i + 1) * element, (length - i - 1) * element);
-    free(rows);
-    TRY(st);
-    *ret = has_weight;
-    return OK;
-}
-
 /* Whether a row sees later keys cannot be assumed: it decides what every number means. */
 static enum status refuse_without_causal(struct dump *d, const struct dump_layer *l, const char *layer,
                                          struct error *err)
@@ -151,10 +120,11 @@ static enum status refuse_without_causal(struct dump *d, const struct dump_layer
     struct error ignored = {0};
 
     if (l->kind == DUMP_WEIGHTS && d->samples[0].query_start == 0 && d->samples[0].first == 0 &&
-        look_above_diagonal(d, l, &sees_later, &ignored) == OK)
+        dump_look_above_diagonal(d, l, &sees_later, &ignored) == OK)
         hint = sees_later ? "0, since there are weights above the diagonal (a row sees later keys)"
                           : "1, since all weights above the diagonal are zero";
-    return dump_layout_bad(d, layer, err, "no attribute 'causal'; write %s", hint);
+    return dump_layout_bad(d, layer, err, "no attribute 'causal'; write %s%s", hint,
+                           d->is_mapped ? ": \"causal\" in the layout map" : "");
 }
 
 static enum status read_attrs(struct dump *d, struct dump_layer *l, struct error *err)
@@ -190,6 +160,18 @@ static enum status read_attrs(struct dump *d, struct dump_layer *l, struct error
     return OK;
 }
 
+/* The option or the map settles what the container leaves open, and may not contradict it. */
+static enum status take_said(const struct dump *d, const char *name, struct dump_tensor *t, struct error *err)
+{
+    if (t->dtype == N_DTYPES && dtype_bytes(d->said_dtype) == 2)
+        t->dtype = d->said_dtype;
+    if (t->dtype == N_DTYPES || !dump_dtype_fits(t->dtype, d->said_dtype))
+        return dump_layout_bad(d, name, err, "holds %s, but --dtype or the layout says %s",
+                               t->dtype == N_DTYPES ? "values of 2 bytes" : dtype_name(t->dtype),
+                               dtype_name(d->said_dtype));
+    return OK;
+}
+
 /* What two bytes mean where the container does not say: opaque ones are bfloat16 wherever we met them, and what was
  * assumed is told; whole numbers could be anything. */
 static enum status settle_dtype(struct dump *d, const char *name, struct dump_tensor *t, struct error *err)
@@ -197,6 +179,8 @@ static enum status settle_dtype(struct dump *d, const char *name, struct dump_te
     const char *store = d->source.store_dtype;
     enum dtype said = DTYPE_BF16;
 
+    if (d->said_dtype != N_DTYPES)
+        return take_said(d, name, t, err);
     if (t->dtype != N_DTYPES)
         return OK;
     if (t->is_opaque && (!dump_dtype_named(store, &said) || said == DTYPE_BF16)) {
@@ -210,10 +194,11 @@ static enum status settle_dtype(struct dump *d, const char *name, struct dump_te
     if (dump_dtype_named(store, &said) && dtype_bytes(said) == 2)
         return dump_layout_bad(d, name, err,
                                "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"%s\", as the file's "
-                               "store_dtype '%.20s' suggests",
-                               t->is_opaque ? "opaque values" : "integers", dtype_name(said), store);
+                               "store_dtype '%.20s' suggests, or say --dtype %s",
+                               t->is_opaque ? "opaque values" : "integers", dtype_name(said), store, dtype_name(said));
     return dump_layout_bad(d, name, err,
-                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\"",
+                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\", "
+                           "or say --dtype",
                            t->is_opaque ? "opaque values" : "integers");
 }
 
@@ -336,6 +321,8 @@ static enum status read_layer(struct dump *d, struct dump_layer *l, struct error
 
     TRY(read_tensors(d, l, err));
     TRY(read_attrs(d, l, err));
+    if (d->is_mapped && l->kind == DUMP_WEIGHTS)
+        TRY(dump_look_which_way(d, l, err));
     for (i = 0; i < d->n_samples; i++)
         TRY(check_reach(d, l, &d->samples[i], err));
     return OK;

@@ -20,6 +20,14 @@ struct dump_tensor {
     size_t dim[4];
 };
 
+/* An array of any shape, its values in C order. */
+enum { DUMP_MAX_RANK = 8 };
+struct dump_shape {
+    enum dtype dtype; /* as in struct dump_tensor */
+    bool is_opaque;
+    size_t rank, dim[DUMP_MAX_RANK];
+};
+
 /* Begins the struct of each container. */
 struct dump_reader {
     const struct dump_format *format;
@@ -64,8 +72,19 @@ struct dump_format {
     enum status (*tensor)(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err);
     enum status (*rows)(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
                         void *ret, struct error *err);
+
+    /* For layouts of other makers (dump_map.h); names are the container's own here. The texts that stand between
+     * `before` and `after` in names of arrays, as far as they are digits: the layers. */
+    enum status (*numbers)(struct dump_reader *r, const char *before, const char *after, struct arena *arena,
+                           char ***ret, size_t *ret_n, struct error *err);
+    enum status (*shape)(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err);
+
+    /* n_rows rows (of the last dimension) from the one whose index along each dimension is at[]; at[rank - 1] is 0, and
+     * they lie in one piece along dimension rank - 2. */
+    enum status (*block)(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
+                         struct error *err);
 };
 
-extern const struct dump_format dump_hdf5, dump_safetensors, dump_npz;
+extern const struct dump_format dump_hdf5, dump_safetensors, dump_npz, dump_npy;
 
 #endif

@@ -36,7 +36,7 @@ static struct dotted dot(const char *object, const char *last)
 
 bool flat_has(struct dump_reader *r, const char *name)
 {
-    return flat_find(self(r), dot(name, "").text) != NULL;
+    return flat_find(self(r), name) || flat_find(self(r), dot(name, "").text);
 }
 
 /* Arrays are sorted, so that those of a layer stand together. */
@@ -329,4 +329,60 @@ enum status flat_rows(struct dump_reader *r, const char *name, size_t sample, si
     /* no product is larger than the array's, which was checked */
     return flat_read(self(r), a, ((sample * a->dim[1] + head) * a->dim[2] + row) * a->dim[3], n_rows * a->dim[3], ret,
                      err);
+}
+
+enum status flat_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena, char ***ret,
+                         size_t *ret_n, struct error *err)
+{
+    const struct flat *f = self(r);
+    size_t n = 0, skip = strlen(before), i;
+    char **texts = NULL;
+
+    TRY(arena_new(arena, f->n_arrays, sizeof *texts, &texts, err));
+    for (i = 0; i < f->n_arrays; i++) {
+        const char *name = f->arrays[i].name;
+        size_t len;
+
+        if (strncmp(name, before, skip) != 0)
+            continue;
+        len = strspn(name + skip, "0123456789");
+        if (len > 0 && strcmp(name + skip + len, after) == 0) {
+            TRY(arena_strndup(arena, name + skip, len, &texts[n], err));
+            n++;
+        }
+    }
+    *ret = texts;
+    *ret_n = n;
+    return OK;
+}
+
+enum status flat_shape(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err)
+{
+    const struct flat_array *a = flat_find(self(r), name);
+
+    if (!a)
+        return flat_bad(self(r), name, err, "no array of that name");
+    if (a->rank > DUMP_MAX_RANK)
+        return flat_bad(self(r), name, err, "%zu dimensions, %d are the limit", a->rank, (int)DUMP_MAX_RANK);
+    TRY(find_dtype(self(r), a, &ret->dtype, err));
+    ret->is_opaque = a->kind == FLAT_OPAQUE;
+    ret->rank = a->rank;
+    memcpy(ret->dim, a->dim, sizeof ret->dim);
+    return OK;
+}
+
+enum status flat_block(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
+                       struct error *err)
+{
+    const struct flat_array *a = flat_find(self(r), name);
+    size_t first = 0, i;
+
+    if (!a || a->rank < 2)
+        return error_set(err, ERR_INTERNAL, "no rows in '%s'", name);
+    for (i = 0; i < a->rank; i++) {
+        if (at[i] >= a->dim[i] || (i + 2 == a->rank && n_rows > a->dim[i] - at[i]))
+            return error_set(err, ERR_INTERNAL, "%zu rows of '%s' do not exist", n_rows, name);
+        first = first * a->dim[i] + at[i];
+    }
+    return flat_read(self(r), a, first, n_rows * a->dim[a->rank - 1], ret, err);
 }

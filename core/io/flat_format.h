@@ -24,10 +24,17 @@ enum status flat_tensor(struct dump_reader *r, const char *name, struct dump_ten
 enum status flat_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
                       void *ret, struct error *err);
 
+enum status flat_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena, char ***ret,
+                         size_t *ret_n, struct error *err);
+enum status flat_shape(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err);
+enum status flat_block(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
+                       struct error *err);
+
 /* All of them but name, suffix, knows, open and free. */
 #define FLAT_ANSWERS                                                                                                   \
     .has = flat_has, .layer_names = flat_layer_names, .attr_text = flat_attr_text, .attr_i64 = flat_attr_i64,          \
     .attr_double = flat_attr_double, .texts = flat_texts, .integers = flat_integers, .table = flat_table,              \
-    .table_row = flat_table_row, .tensor = flat_tensor, .rows = flat_rows
+    .table_row = flat_table_row, .tensor = flat_tensor, .rows = flat_rows, .numbers = flat_numbers,                    \
+    .shape = flat_shape, .block = flat_block
 
 #endif

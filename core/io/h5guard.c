@@ -13,7 +13,7 @@
 enum { BASE_SECONDS = 3, BYTES_PER_SECOND = 10 << 20 };
 
 /* Whatever the attempt does, it says nothing and leaves nothing behind. */
-static void run_child(const char *path, void (*attempt)(const char *path))
+static void run_child(const char *path, void (*attempt)(const char *path, const void *context), const void *context)
 {
     struct stat sb = {0};
     rlim_t seconds = BASE_SECONDS + (stat(path, &sb) == 0 ? (rlim_t)sb.st_size / BYTES_PER_SECOND : 0);
@@ -27,11 +27,12 @@ static void run_child(const char *path, void (*attempt)(const char *path))
     signal(SIGXCPU, SIG_DFL);
     if (setrlimit(RLIMIT_CPU, &limit))
         _exit(0); /* then nothing is tried */
-    attempt(path);
+    attempt(path, context);
     _exit(0);
 }
 
-enum status h5guard_try(const char *path, void (*attempt)(const char *path), struct error *err)
+enum status h5guard_call(const char *path, void (*attempt)(const char *path, const void *context), const void *context,
+                         struct error *err)
 {
     int state = 0;
     pid_t child = fork(), got;
@@ -39,7 +40,7 @@ enum status h5guard_try(const char *path, void (*attempt)(const char *path), str
     if (child < 0)
         return OK;
     if (child == 0)
-        run_child(path, attempt);
+        run_child(path, attempt, context);
     do
         got = waitpid(child, &state, 0);
     while (got < 0 && errno == EINTR);
@@ -54,4 +55,21 @@ enum status h5guard_try(const char *path, void (*attempt)(const char *path), str
                      "'%s': the HDF5 library fails on this file (%s); it is damaged, copy or write it "
                      "again",
                      path, WIFSIGNALED(state) ? strsignal(WTERMSIG(state)) : "it ended the process");
+}
+
+/* A function is no object, so a pointer to it travels inside one. */
+struct plain {
+    void (*attempt)(const char *path);
+};
+
+static void call_plain(const char *path, const void *context)
+{
+    ((const struct plain *)context)->attempt(path);
+}
+
+enum status h5guard_try(const char *path, void (*attempt)(const char *path), struct error *err)
+{
+    struct plain plain = {attempt};
+
+    return h5guard_call(path, call_plain, &plain, err);
 }

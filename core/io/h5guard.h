@@ -9,4 +9,8 @@
  * child can be made, nothing is tried and the result is OK. */
 MUST_CHECK enum status h5guard_try(const char *path, void (*attempt)(const char *path), struct error *err);
 
+/* The same for an attempt that needs to know more. */
+MUST_CHECK enum status h5guard_call(const char *path, void (*attempt)(const char *path, const void *context),
+                                    const void *context, struct error *err);
+
 #endif

@@ -434,7 +434,7 @@ Test(dump_hostile, other_containers_are_named)
         const char *words;
     } cases[] = {
         {"PK\3\4xxxxxxxxxxxx", 16, "too few bytes for a zip archive"},
-        {"\x93NUMPY\1\0v\0{'descr", 16, "a NumPy array"},
+        {"\x93NUMPY\1\0v\0{'descr", 16, "the array's header takes 118 bytes"},
         {"\x40\1\0\0\0\0\0\0{\"__meta", 16, "the header takes 320 bytes"},
         {"", 0, "the file is empty"},
         {"hello", 5, "not an HDF5 file"},

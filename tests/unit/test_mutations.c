@@ -11,6 +11,7 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Damaged files: a reader may refuse or give what is there, but it must come back. TARE_MUTATIONS sets how many a file.
  */
@@ -46,13 +47,13 @@ static void damage(unsigned char *bytes, size_t len, uint64_t stream, uint64_t i
 }
 
 /* Reads the file whole, so that nothing is left untouched. */
-static void read_dump(const char *path)
+static void read_dump_as(const char *path, const struct dump_options *options)
 {
     struct error err = {0};
     AUTO(dump) d = {0};
     size_t l, s, h;
 
-    if (dump_open(&d, path, &err) != OK)
+    if (dump_open_as(&d, path, options, &err) != OK)
         return;
     for (l = 0; l < d.n_layers; l++) {
         const struct dump_layer *layer = &d.layers[l];
@@ -70,6 +71,24 @@ static void read_dump(const char *path)
             }
         free(rows);
     }
+}
+
+static void read_dump(const char *path)
+{
+    read_dump_as(path, NULL);
+}
+
+/* The map is good, so that the damage lies in what it is laid over. */
+static void read_mapped(const char *path)
+{
+    static const char map[] = "{\"weights\": \"layers/{layer}/attn_weights\", \"causal\": true, \"ids\": [\"a\"], "
+                              "\"lengths\": null}";
+    struct dump_options options = {.layout = folder_file("map.json")};
+    struct error err = {0};
+
+    if (!file_exists(options.layout))
+        MUST(file_write(options.layout, map, strlen(map), &err));
+    read_dump_as(path, &options);
 }
 
 static void read_run(const char *path)
@@ -133,6 +152,11 @@ Test(mutations, a_damaged_deflated_npz_file_is_survived)
 Test(mutations, a_damaged_zip64_directory_is_survived)
 {
     mutate("tests/fixtures/dumps/short_fp16_zip64.npz", read_dump);
+}
+
+Test(mutations, a_damaged_dump_under_a_map_is_survived)
+{
+    mutate("tests/fixtures/dumps/short_fp16.h5", read_mapped);
 }
 
 Test(mutations, a_damaged_run_file_is_survived)
