@@ -32,6 +32,12 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+/* What a reader should know and need not mend. */
+static bool is_remark(const struct note *n)
+{
+    return strcmp(n->code, "tokens-from-plain") == 0;
+}
+
 void run_summary_say(const struct run *run, const char *path)
 {
     size_t n_tasks = run->axes.n[AXIS_TASK], n_dumps = run->provenance.n_dumps, i;
@@ -40,13 +46,16 @@ void run_summary_say(const struct run *run, const char *path)
                 plural(run->n_exchanges), n_dumps, plural(n_dumps));
     for (i = 0; i < run->n_cubes; i++) {
         const struct cube *c = &run->cubes[i];
-        struct span s = cube_span_by_unit(c, 0, NULL); /* each task once, as the reports count */
+        struct span s = cube_span_by_unit(c, 0, NULL); /* as the reports count */
 
-        message_say("  %-22s mean %-10.5g %-3s over %zu task%s", c->metric, s.mean,
-                    strcmp(c->unit, "1") == 0 ? "" : c->unit, s.n, plural(s.n));
+        message_say("  %-22s mean %-10.5g %-3s over %zu %s%s", c->metric, s.mean,
+                    strcmp(c->unit, "1") == 0 ? "" : c->unit, s.n, noise_counts(c->noise), plural(s.n));
     }
     for (i = 0; i < run->n_notes && i < MAX_NOTES; i++)
-        message_warn("%s: %s", run->notes[i].code, run->notes[i].text);
+        if (is_remark(&run->notes[i]))
+            message_say("note: %s", run->notes[i].text);
+        else
+            message_warn("%s: %s", run->notes[i].code, run->notes[i].text);
     if (run->n_notes > MAX_NOTES)
         message_warn("%zu more: 'tare inspect %s' lists them", run->n_notes - MAX_NOTES, path);
     message_say("wrote %s", path);

@@ -223,8 +223,8 @@ static void put_run(struct buf *out, const struct report_input *in, size_t total
 
         buf_puts(&text, "mean ");
         show_number(&text, sum.mean);
-        buf_printf(&text, "%s%s over %zu tasks", *show_unit(r->cubes[i].unit) ? " " : "", show_unit(r->cubes[i].unit),
-                   sum.n);
+        buf_printf(&text, "%s%s over %zu %ss", *show_unit(r->cubes[i].unit) ? " " : "", show_unit(r->cubes[i].unit),
+                   sum.n, noise_counts(r->cubes[i].noise));
         add_case(&s, "run", NULL, r->cubes[i].metric, sum.n ? PASSED : SKIPPED, "no value", buf_text(&text));
     }
     for (i = 0; i < r->n_notes; i++)

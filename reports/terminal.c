@@ -313,7 +313,7 @@ static void pair_line(struct buf *out, const char *label, const char *a, const c
 
 static void put_run(const struct report_input *in, struct buf *out)
 {
-    static const char *const heads[] = {"metric", "tasks", "mean", "sd", "least", "most"};
+    static const char *const heads[] = {"metric", "n", "mean", "sd", "least", "most"};
     const struct run *r = in->cand;
     const struct provenance *p = &r->provenance;
     struct table t = {.n_columns = 6, .align = "lrrrrr"};

@@ -50,6 +50,11 @@ const char *noise_name(enum noise n)
     return n == NOISE_TASK ? "task" : "run";
 }
 
+const char *noise_counts(enum noise n)
+{
+    return n == NOISE_TASK ? "task" : "request";
+}
+
 void cube_done(struct cube *c)
 {
     free(c->metric);

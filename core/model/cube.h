@@ -33,6 +33,7 @@ MUST_CHECK enum status cube_describe(struct cube *c, const char *unit, const cha
 
 const char *better_name(enum better b); /* "higher", "lower", "neither" */
 const char *noise_name(enum noise n);   /* "task", "run" */
+const char *noise_counts(enum noise n); /* what a mean is over: "task", "request" */
 void cube_done(struct cube *c);
 
 size_t cube_len(const struct cube *c);
