@@ -5,6 +5,7 @@
 #include "cli/opt_help.h"
 #include "cli/version.h"
 #include "core/base/file.h"
+#include "core/base/pending.h"
 #include "core/base/scope.h"
 
 #include <errno.h>
@@ -24,6 +25,31 @@ static bool hold_standard_streams(void)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH) != fd)
             return false;
     return true;
+}
+
+/* What is half written goes; then the signal does what it does to a program that knows nothing of it, so that the
+ * shell sees why it ended. */
+static void on_end_signal(int number)
+{
+    static const char text[] = "tare: interrupted: nothing more is written\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+
+    (void)ignored;
+    pending_unlink_all();
+    signal(number, SIG_DFL);
+    raise(number); /* comes when the handler returns: the signal is blocked until then */
+}
+
+static void watch_end_signals(void)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction ours = {.sa_handler = on_end_signal}, before;
+    size_t i;
+
+    sigfillset(&ours.sa_mask);
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &ours, NULL);
 }
 
 static enum status find_command(const char *name, const struct command **ret, struct error *err)
@@ -117,6 +143,7 @@ int main(int argc, char **argv)
         return EXIT_SOURCE;
     signal(SIGPIPE, SIG_IGN); /* a reader that went away, a file that grew too large: writing fails and is reported */
     signal(SIGXFSZ, SIG_IGN);
+    watch_end_signals();
     if (argc < 2) {
         AUTO(buf) usage = {0};
 

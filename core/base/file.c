@@ -1,10 +1,12 @@
 #include "core/base/file.h"
 
 #include "core/base/mem.h"
+#include "core/base/pending.h"
 #include "core/base/scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +37,55 @@ static enum status read_all(int fd, const char *path, size_t limit, struct buf *
     }
 }
 
+/* How long a pipe may have no writer at all. */
+enum { PIPE_WAIT_MS = 5000 };
+
+/* A pipe that nobody writes to would be waited for without end. After a wait in vain, a read tells the two cases apart:
+ * 0 bytes without a writer, EAGAIN with one that takes its time. */
+static enum status await_writer(int fd, const char *path, struct buf *ret, struct error *err)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char first;
+    ssize_t n;
+
+    if (poll(&p, 1, PIPE_WAIT_MS) != 0)
+        return OK;
+    n = read(fd, &first, 1);
+    if (n == 0)
+        return error_set(err, ERR_IO, "'%s': is a pipe that no program writes to (waited %d s)", path,
+                         PIPE_WAIT_MS / 1000);
+    if (n == 1)
+        buf_putc(ret, first);
+    return OK;
+}
+
+/* Opening a pipe would wait for its writer, so it is opened without waiting, and the waiting has a limit. */
+static enum status settle_input(int fd, const char *path, struct buf *ret, struct error *err)
+{
+    struct stat sb;
+    int flags;
+
+    if (fstat(fd, &sb))
+        return io_error(err, "cannot read", path);
+    if (S_ISDIR(sb.st_mode))
+        return error_set(err, ERR_IO, "'%s': is a folder, a file is wanted", path);
+    if (S_ISFIFO(sb.st_mode))
+        TRY(await_writer(fd, path, ret, err));
+    flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+        return io_error(err, "cannot read", path);
+    return OK;
+}
+
 enum status file_read(const char *path, size_t limit, struct buf *ret, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat sb;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     enum status st;
 
     if (fd < 0)
         return io_error(err, "cannot open", path);
-    if (fstat(fd, &sb) == 0 && S_ISDIR(sb.st_mode))
-        st = error_set(err, ERR_IO, "'%s': is a folder, a file is wanted", path);
-    else
+    st = settle_input(fd, path, ret, err);
+    if (st == OK)
         st = read_all(fd, path, limit, ret, err);
     close(fd);
     return st;
@@ -91,6 +131,19 @@ enum status file_size(const char *path, uint64_t *ret, struct error *err)
     if (stat(path, &sb))
         return io_error(err, "cannot open", path);
     *ret = (uint64_t)sb.st_size;
+    return OK;
+}
+
+enum status file_check_regular(const char *path, struct error *err)
+{
+    struct stat sb;
+
+    if (stat(path, &sb))
+        return io_error(err, "cannot open", path);
+    if (S_ISDIR(sb.st_mode))
+        return error_set(err, ERR_IO, "'%s': is a folder, a file is wanted", path);
+    if (!S_ISREG(sb.st_mode))
+        return error_set(err, ERR_IO, "'%s': is no regular file; copy its bytes into one", path);
     return OK;
 }
 
@@ -169,7 +222,7 @@ enum status outfile_open(struct outfile *f, const char *path, struct error *err)
     buf_printf(&name, "%s.tmp-XXXXXX", path);
     TRY(buf_check(&name, err));
     TRY(mem_strdup(path, &f->path, err));
-    fd = mkstemp(name.data);
+    fd = pending_create(name.data);
     if (fd < 0) {
         outfile_done(f);
         return io_error(err, "cannot create", path);
@@ -193,7 +246,7 @@ enum status outfile_commit(struct outfile *f, struct error *err)
         return st;
     }
     close(fd);
-    if (rename(f->tmp, f->path))
+    if (pending_rename(f->tmp, f->path))
         return io_error(err, "cannot rename the finished file to", f->path);
     free(f->tmp);
     f->tmp = NULL;
@@ -203,7 +256,7 @@ enum status outfile_commit(struct outfile *f, struct error *err)
 void outfile_done(struct outfile *f)
 {
     if (f->tmp)
-        unlink(f->tmp);
+        pending_unlink(f->tmp);
     free(f->tmp);
     free(f->path);
     memset(f, 0, sizeof *f);

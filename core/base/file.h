@@ -14,7 +14,8 @@ struct outfile {
     char *tmp;  /* owned: the temporary name; NULL once committed          */
 };
 
-/* Appends the file's bytes to `ret`; ERR_IO when it cannot be read, ERR_LIMIT when it has more than `limit` bytes. */
+/* Appends the file's bytes to `ret`; ERR_IO when it cannot be read, ERR_LIMIT when it has more than `limit` bytes. A
+ * pipe will do, unless nobody writes to it for some seconds. */
 MUST_CHECK enum status file_read(const char *path, size_t limit, struct buf *ret, struct error *err);
 
 /* Exactly `len` bytes from `offset` on; a file that ends before is ERR_FORMAT. `path` is for messages. */
@@ -24,6 +25,9 @@ MUST_CHECK enum status file_read_at(int fd, const char *path, uint64_t offset, v
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 MUST_CHECK enum status file_size(const char *path, uint64_t *ret, struct error *err);
+
+/* ERR_IO for what is no regular file, links followed: what a pipe or a device gives has no end, or cannot be sought. */
+MUST_CHECK enum status file_check_regular(const char *path, struct error *err);
 
 /* "dir/name", or just `name` when it is absolute or `dir` is empty; owned by the caller. */
 MUST_CHECK enum status path_join(const char *dir, const char *name, char **ret, struct error *err);

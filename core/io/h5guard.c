@@ -12,6 +12,18 @@
 /* Processor time that reading may take: a loop in the library takes forever. */
 enum { BASE_SECONDS = 3, BYTES_PER_SECOND = 10 << 20 };
 
+/* The handlers of the program tidy up and speak for it, which the child has nothing to do with. */
+static void end_by_default(void)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction before;
+    size_t i;
+
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            signal(numbers[i], SIG_DFL);
+}
+
 /* Whatever the attempt does, it says nothing and leaves nothing behind. */
 static void run_child(const char *path, void (*attempt)(const char *path, const void *context), const void *context)
 {
@@ -25,6 +37,7 @@ static void run_child(const char *path, void (*attempt)(const char *path, const 
         dup2(null, STDERR_FILENO);
     }
     signal(SIGXCPU, SIG_DFL);
+    end_by_default();
     if (setrlimit(RLIMIT_CPU, &limit))
         _exit(0); /* then nothing is tried */
     attempt(path, context);
