@@ -1,5 +1,6 @@
 #include "core/base/sha256.h"
 
+#include "core/base/file.h"
 #include "core/base/scope.h"
 
 #include <errno.h>
@@ -51,10 +52,12 @@ enum status sha256_file(struct sha256 *h, const char *path, struct error *err)
 {
     AUTO(digest) d = {0};
     unsigned char chunk[1 << 16];
-    FILE *f = fopen(path, "rbe");
     enum status st;
+    FILE *f;
     size_t n;
 
+    TRY(file_check_regular(path, err));
+    f = fopen(path, "rbe");
     if (!f)
         return error_set(err, ERR_IO, "'%s': cannot open: %s", path, strerror(errno));
     st = digest_init(&d, err);

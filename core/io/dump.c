@@ -1,5 +1,6 @@
 #include "core/io/dump.h"
 
+#include "core/base/file.h"
 #include "core/base/scope.h"
 #include "core/io/dump_layout.h"
 #include "core/io/dump_map.h"
@@ -88,9 +89,11 @@ enum status dump_open(struct dump *d, const char *path, struct error *err)
 
 enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
 {
-    const struct dump_format *format = find_format(path);
+    const struct dump_format *format;
     AUTO(dump) dump = {0};
 
+    TRY(file_check_regular(path, err));
+    format = find_format(path);
     if (format == &dump_hdf5)
         TRY(h5guard_call(path, attempt_hdf5, options, err));
     TRY(open_all(&dump, path, format, options, err));

@@ -76,7 +76,7 @@ static enum status library_init(struct error *err)
     /* After a failed write the library's clean-up at exit crashes. All that was opened is closed by then. */
     H5dont_atexit();
     if (H5open() < 0 || H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0)
-        return error_set(err, ERR_INTERNAL, "the HDF5 library does not start");
+        return error_set(err, ERR_MEMORY, "no memory to start the HDF5 library");
     if (H5Lis_registered(H5L_TYPE_EXTERNAL) > 0 && H5Lunregister(H5L_TYPE_EXTERNAL) < 0)
         return error_set(err, ERR_INTERNAL, "the HDF5 library keeps its external links");
     return OK;
@@ -87,9 +87,8 @@ enum status h5_open(struct h5 *ret, const char *path, struct error *err)
     struct h5 f = {.file = path, .path = "/"};
     uint64_t bytes;
 
+    TRY(file_check_regular(path, err));
     TRY(file_size(path, &bytes, err));
-    if (file_is_dir(path))
-        return error_set(err, ERR_IO, "'%s': is a folder, a file is wanted", path);
     if (bytes == 0)
         return error_set(err, ERR_FORMAT, "'%s': the file is empty; write it again", path);
     TRY(library_init(err));

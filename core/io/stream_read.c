@@ -241,6 +241,7 @@ enum status stream_read(struct run *run, const char *path, size_t max_bytes, str
     bool has_meta = false;
     const char *at, *end, *text;
 
+    TRY(file_check_regular(path, err));
     TRY(file_read(path, MAX_FILE_BYTES, &file, err));
     x->first_event = run->n_events;
     x->n_events = 0;
