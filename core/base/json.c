@@ -11,17 +11,64 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* jansson does not say that memory was short: a document that it has no room for reads like a broken one. */
+static _Thread_local bool ran_short;
+
+static void *watched_malloc(size_t n)
+{
+    void *p = malloc(n);
+
+    ran_short = ran_short || !p;
+    return p;
+}
+
+/* The byte order mark that some editors write first says nothing in UTF-8. */
+static size_t bom_bytes(const char *text, size_t len)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+
+    return len >= sizeof bom - 1 && memcmp(text, bom, sizeof bom - 1) == 0 ? sizeof bom - 1 : 0;
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < len; i++)
+        if (!memchr(" \t\r\n", text[i], 4))
+            return false;
+    return true;
+}
+
+static enum status not_json(const char *name, bool is_empty, const json_error_t *je, struct error *err)
+{
+    if (ran_short)
+        return error_set(err, ERR_MEMORY, "no memory for '%s'", name);
+    if (is_empty)
+        return error_set(err, ERR_FORMAT, "'%s': not valid JSON: it is empty", name);
+    if (json_error_code(je) == json_error_null_character)
+        return error_set(err, ERR_FORMAT,
+                         "'%s': not valid JSON at line %d, column %d: a text may not hold NUL (\\u0000)", name,
+                         je->line, je->column);
+    return error_set(err, ERR_FORMAT, "'%s': not valid JSON at line %d, column %d: %s", name, je->line, je->column,
+                     je->text);
+}
+
 enum status json_parse(struct json *j, const char *name, const char *text, size_t len, struct error *err)
 {
+    size_t skipped = bom_bytes(text, len);
     json_error_t je;
 
     memset(j, 0, sizeof *j);
     TRY(mem_strdup(name, &j->name, err));
+    text += skipped;
+    len -= skipped;
+    ran_short = false;
+    json_set_alloc_funcs(watched_malloc, free);
     j->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
     if (!j->root) {
         json_done(j);
-        return error_set(err, ERR_FORMAT, "'%s': not valid JSON at line %d, column %d: %s", name, je.line, je.column,
-                         je.text);
+        return not_json(name, is_blank(text, len), &je, err);
     }
     return OK;
 }
