@@ -8,10 +8,13 @@
 #include "core/io/runfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 /* The runs of a baseline in memory. */
 struct runs {
@@ -180,7 +183,6 @@ static enum status store(const struct baseline *b, const struct accepted *a, con
     char *path = NULL;
     enum status st;
 
-    TRY(dir_make(b->dir, err));
     TRY(path_join(b->dir, a->file, &path, err));
     if (!file_exists(path))
         st = copy_run(run_path, path, &a->hash, err);
@@ -195,6 +197,42 @@ static enum status store(const struct baseline *b, const struct accepted *a, con
     return summary_file_write(b, runs->items, runs->n, err);
 }
 
+/* Two at once would each write a list without the other's run. */
+static enum status check_unchanged(const struct baseline *b, const char *dir, const char *run_path, struct error *err)
+{
+    AUTO(baseline) now = {0};
+    struct error why = {0};
+    enum status st = baseline_open(&now, dir, b->name, &why);
+
+    if (st != OK && st != ERR_NO_VERDICT)
+        return error_set(err, st, "%s", why.message);
+    if (now.n_runs != b->n_runs)
+        return error_set(err, ERR_IO, "another run was accepted into baseline '%s' meanwhile: accept '%s' again",
+                         b->name, run_path);
+    return OK;
+}
+
+/* The lock is on the folder and goes with this process, however that ends. */
+static enum status store_locked(const struct baseline *b, const char *dir, const struct accepted *a,
+                                const struct runs *runs, const char *run_path, struct error *err)
+{
+    enum status st;
+    int fd;
+
+    TRY(dir_make(b->dir, err));
+    fd = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX)) {
+        st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", b->dir, strerror(errno));
+    } else {
+        st = check_unchanged(b, dir, run_path, err);
+        if (st == OK)
+            st = store(b, a, runs, run_path, err);
+    }
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
 enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
                             struct error *err)
 {
@@ -207,5 +245,5 @@ enum status baseline_accept(const char *dir, const char *name, const char *run_p
     TRY(open_or_new(&b, dir, name, err));
     TRY(describe(&b, &added, run_path, reason, err));
     TRY(read_runs(&runs, &b, run_path, err));
-    return store(&b, &added, &runs, run_path, err);
+    return store_locked(&b, dir, &added, &runs, run_path, err);
 }
