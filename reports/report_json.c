@@ -283,6 +283,7 @@ static void put_judgement(struct json_out *j, const struct report_input *in)
     json_out_text(j, "policy", v->policy_name);
     json_out_number(j, "alpha", v->alpha, "not stated");
     json_out_size(j, "pairs", v->n_pairs);
+    json_out_size(j, "base_runs", v->n_base);
     json_out_size(j, "resamples", v->n_resamples);
     json_out_bool(j, "is_enumerated", v->is_enumerated);
     json_out_u64(j, "seed", v->seed);

@@ -89,7 +89,8 @@ static void put_pairs(struct buf *out, const struct report_input *in)
     put_line(out, "runs", buf_text(&names));
     put_changes(out, j);
     buf_printf(&text, "%zu tasks in both; ", j->n_pairs);
-    buf_printf(&text, j->is_enumerated ? "all %zu sign flips" : "%zu random sign flips", j->n_resamples);
+    buf_printf(&text, "%s%zu%s %s", j->is_enumerated ? "all " : "", j->n_resamples, j->is_enumerated ? "" : " random",
+               j->n_base > 1 ? "exchanges of runs" : "sign flips");
     buf_printf(&text, ", seed %llu, alpha %.4g", (unsigned long long)j->seed, j->alpha);
     buf_puts(&text, ", policy ");
     show_clip(&text, show_policy(j), 60);

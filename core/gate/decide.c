@@ -87,7 +87,9 @@ static enum status test_cubes(struct work *w, const struct comparison *c, const 
  * rejected and costs the others nothing (Tarone 1990). */
 static bool takes_part(const struct tested *t, enum role role)
 {
-    return t->family.role == role && t->state == FAMILY_TESTED && !pairs_identical(&t->pairs);
+    if (t->family.role != role)
+        return false;
+    return t->state == FAMILY_RUN_TESTED || (t->state == FAMILY_TESTED && !pairs_identical(&t->pairs));
 }
 
 /* Primary families share alpha by Holm, the others the false discovery rate. */
@@ -222,11 +224,14 @@ static enum status find_not_measured(const struct comparison *c, struct judgemen
     return OK;
 }
 
-/* How many sign flips stand behind p, of all tasks that both sides have. */
-static void describe_flips(struct judgement *j)
+/* How many relabellings stand behind p, of all tasks that both sides have: every task's runs in each other's place. */
+static void describe_draws(struct judgement *j, size_t n_base)
 {
-    j->is_enumerated = j->n_pairs < 40 && ((size_t)1 << j->n_pairs) <= SIGNFLIP_RESAMPLES;
-    j->n_resamples = j->is_enumerated ? (size_t)1 << j->n_pairs : SIGNFLIP_RESAMPLES;
+    double all = pow((double)n_base + 1, (double)j->n_pairs);
+
+    j->n_base = n_base;
+    j->is_enumerated = all <= SIGNFLIP_RESAMPLES;
+    j->n_resamples = j->is_enumerated ? (size_t)all : SIGNFLIP_RESAMPLES;
 }
 
 static enum status judge(struct judgement *j, struct comparison *c, struct error *err)
@@ -240,7 +245,7 @@ static enum status judge(struct judgement *j, struct comparison *c, struct error
     j->alpha = c->policy->alpha;
     j->seed = c->seed;
     TRY(find_tasks(j, c, err));
-    describe_flips(j);
+    describe_draws(j, c->n_base);
     TRY(changes_find(j, latest, c->cand, err));
     TRY(changes_machine(j, latest, c->cand, &c->other_machine, err));
     c->prompts_equal = changes_prompt_equal(latest, c->cand);

@@ -5,7 +5,11 @@
 #include "core/gate/judgement.h"
 #include "core/gate/lost.h"
 #include "core/gate/pairs.h"
+#include "core/stats/run_t.h"
 #include "core/stats/signflip.h"
+
+/* The power with which a detectable effect is detected. */
+#define FAMILY_POWER 0.8
 
 /* What is compared, with what holds for all of its metrics. Everything is borrowed. */
 struct comparison {
@@ -20,8 +24,9 @@ struct comparison {
 
 enum family_state {
     FAMILY_TESTED,
-    FAMILY_UNPAIRED,  /* measured on one side alone, or no task has it on both */
-    FAMILY_RUN_NOISE, /* one run on a side: shown, not judged                  */
+    FAMILY_UNPAIRED,   /* measured on one side alone, or no task has it on both */
+    FAMILY_RUN_NOISE,  /* runs that show no noise of their own: not judged      */
+    FAMILY_RUN_TESTED, /* tested over runs                                      */
     FAMILY_OTHER_MACHINE
 };
 
@@ -29,6 +34,7 @@ struct tested {
     struct family family;
     const struct rule_for *rule;
     enum family_state state;
+    const char *why_unpaired; /* of FAMILY_UNPAIRED                                           */
     struct pairs pairs;
     struct lost lost; /* of the base run of which most is lost: with any, the family does not pass */
     struct signflip flips;
@@ -36,6 +42,7 @@ struct tested {
     double p;                    /* smallest adjusted p of the columns; NaN unless tested     */
     double p_adj;                /* over the families of its role; 1 unless it takes part     */
     double share;                /* what a column's p is multiplied by for the other families */
+    struct run_t runs;           /* of FAMILY_RUN_NOISE and FAMILY_RUN_TESTED                 */
     size_t n_open;               /* cells beyond the margin that are not significant          */
     bool follows_length;         /* set aside: the prompts differ in length, and so it does   */
 };
@@ -48,6 +55,19 @@ void tested_done(struct tested *t);
 /* Verdict, worst cell and words, from p_adj and share. */
 MUST_CHECK enum status family_judge(struct tested *t, const struct comparison *c, struct arena *texts,
                                     struct error *err);
+
+/* Nothing known. */
+struct effect effect_unknown(void);
+
+/* VERDICT_NONE when it did not move: not significant, or not beyond the margin. */
+enum verdict family_moved(const struct tested *t, const struct comparison *c, const struct effect *e);
+
+/* The whole interval where no move to the worse side can be beyond the margin. With a direction only that side counts:
+ * getting better is no reason to withhold a pass. */
+bool family_inside(const struct family *f);
+
+/* How far the mean is from the margin, on the worse side; below 0 when beyond it. */
+double family_room(const struct family *f);
 
 /* The cells, and the mean, that moved beyond the margin, as findings: appended to `ret`, which has room for
  * family.n_beyond + 1. */

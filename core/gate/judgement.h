@@ -27,7 +27,7 @@ struct where {
 
 /* Everything that one comparison of two sets of paired values says. NaN is "not known", with the reason in `words`. */
 struct effect {
-    size_t n;                 /* pairs: tasks                                                    */
+    size_t n;                 /* pairs: tasks; tested over runs: the runs of both sides          */
     double base, cand, delta; /* means over the pairs; delta = cand - base                       */
     double ci_lo, ci_hi;      /* 1-2alpha interval of delta                                      */
     double p, p_adj;          /* two-sided; adjusted over the family's cells and over families   */
@@ -90,8 +90,9 @@ struct judgement {
     const char *policy_name;
     double alpha;
     uint64_t seed;
-    size_t n_resamples; /* sign flips used; n_enumerated when all of them */
-    bool is_enumerated;
+    size_t n_base;      /* base runs: with one, its tasks' signs are flipped, with several runs change places */
+    size_t n_resamples; /* flips or relabellings used */
+    bool is_enumerated; /* these are all of them      */
     size_t n_pairs;
     const char **missing, **added; /* tasks in the base alone, in the candidate alone */
     size_t n_missing, n_added;

@@ -4,10 +4,14 @@
 #include "core/base/scope.h"
 #include "core/gate/spread.h"
 #include "core/gate/words.h"
+#include "core/stats/binomial.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How sure it must be that a tail objective is kept. */
+static const double PROOF = 0.99;
 
 /* Results gathered before they go into the arena. */
 struct results {
@@ -46,15 +50,21 @@ static size_t label_at(const struct run *r, enum axis axis, int64_t label)
     return label < 0 ? 0 : axes_find(&r->axes, axis, label);
 }
 
-/* The stat over everything of the cell; NaN when the run has nothing there. */
-static enum status cell_stat(const struct run *r, const char *metric, const char *stat, const struct where *w,
-                             double *ret, struct error *err)
+/* What a run has at one place. */
+struct at_place {
+    double stat;      /* NaN when there is nothing     */
+    size_t n, n_over; /* values, those against the limit */
+};
+
+/* The stat over everything of the cell. */
+static enum status look_at(const struct run *r, const char *metric, const char *stat, const struct where *w,
+                           const struct limit *limit, struct at_place *ret, struct error *err)
 {
     const struct cube *c = run_cube(r, metric);
     size_t at[N_AXES] = {0}, first_turn, n_turns, n = 0;
     double *values = NULL;
 
-    *ret = NAN;
+    *ret = (struct at_place){.stat = NAN};
     if (!c)
         return OK;
     at[AXIS_LAYER] = label_at(r, AXIS_LAYER, w->layer);
@@ -69,16 +79,39 @@ static enum status cell_stat(const struct run *r, const char *metric, const char
             for (at[AXIS_REPEAT] = 0; at[AXIS_REPEAT] < c->dim[AXIS_REPEAT]; at[AXIS_REPEAT]++) {
                 double value = c->values[cube_index(c, at)];
 
-                if (isfinite(value))
-                    values[n++] = value;
+                if (!isfinite(value))
+                    continue;
+                values[n++] = value;
+                ret->n_over += !holds(limit, value);
             }
-    *ret = spread_stat(stat, values, n);
+    ret->n = n;
+    ret->stat = spread_stat(stat, values, n);
     free(values);
     return OK;
 }
 
-static enum status add_words(struct limit_result *r, const char *stat, const char *unit, struct arena *texts,
-                             struct error *err)
+/* What so many requests show of an upper limit on P95 or P99: a quantile of few is their largest and proves little. */
+static void put_proof(struct buf *b, const struct limit_result *r, const char *stat, const struct at_place *seen)
+{
+    double quantile = strcmp(stat, "p99") == 0 ? 0.99 : 0.95;
+    size_t needed;
+
+    if ((strcmp(stat, "p95") != 0 && strcmp(stat, "p99") != 0) || r->limit.op == LIMIT_GT || r->limit.op == LIMIT_GE)
+        return;
+    buf_printf(b, "; %zu of %zu values beyond it", seen->n_over, seen->n);
+    if (r->broken)
+        return;
+    if (binomial_confidence(seen->n_over, seen->n, quantile) >= PROOF) {
+        buf_printf(b, ", which shows with %g %% confidence that %g %% of all keep it", 100 * PROOF, 100 * quantile);
+        return;
+    }
+    needed = binomial_n_for(seen->n_over, quantile, PROOF);
+    buf_printf(b, ": that %g %% of all keep it is shown with %g %% confidence by %zu values with no more beyond it",
+               100 * quantile, 100 * PROOF, needed);
+}
+
+static enum status add_words(struct limit_result *r, const char *stat, const char *unit, const struct at_place *seen,
+                             struct arena *texts, struct error *err)
 {
     static const char *const ops[] = {"below ", "at most ", "above ", "at least "};
     AUTO(buf) b = {0};
@@ -98,6 +131,7 @@ static enum status add_words(struct limit_result *r, const char *stat, const cha
         buf_puts(&b, "; the base breaks it too with ");
         words_quantity(&b, r->base, unit);
     }
+    put_proof(&b, r, stat, seen);
     TRY(buf_check(&b, err));
     TRY(arena_strdup(texts, buf_text(&b), &text, err));
     r->words = text;
@@ -111,16 +145,18 @@ static enum status check_place(struct results *out, const struct comparison *c, 
 {
     struct limit_result r = {.metric = cube->metric, .where = where, .limit = *limit, .base = NAN};
     const char *stat = rule->stat ? rule->stat : "mean";
+    struct at_place seen;
     double sum = 0;
     size_t i, n = 0;
 
-    TRY(cell_stat(c->cand, cube->metric, stat, &where, &r.cand, err));
+    TRY(look_at(c->cand, cube->metric, stat, &where, limit, &seen, err));
+    r.cand = seen.stat;
     for (i = 0; i < c->n_base; i++) {
-        double value;
+        struct at_place base;
 
-        TRY(cell_stat(&c->base[i], cube->metric, stat, &where, &value, err));
-        sum += isnan(value) ? 0 : value;
-        n += !isnan(value);
+        TRY(look_at(&c->base[i], cube->metric, stat, &where, limit, &base, err));
+        sum += isnan(base.stat) ? 0 : base.stat;
+        n += !isnan(base.stat);
     }
     r.base = n ? sum / (double)n : NAN;
     r.broken = !isnan(r.cand) && !holds(limit, r.cand);
@@ -128,7 +164,7 @@ static enum status check_place(struct results *out, const struct comparison *c, 
     if (isnan(r.cand) || (!r.broken && !always))
         return OK;
     TRY(arena_strdup(texts, limit->reason, &r.limit.reason, err));
-    TRY(add_words(&r, stat, cube->unit, texts, err));
+    TRY(add_words(&r, stat, cube->unit, &seen, texts, err));
     TRY(mem_grow(&out->items, &out->cap, out->n + 1, sizeof *out->items, err));
     out->items[out->n++] = r;
     return OK;

@@ -232,7 +232,7 @@ static void put_undecided(struct buf *b, const struct judgement *j, const struct
     size_t i, needed = 0;
 
     for (i = 0; i < j->n_families; i++)
-        if (counts(&j->families[i]) && j->families[i].n_needed > needed)
+        if (counts(&j->families[i]) && j->families[i].noise == NOISE_TASK && j->families[i].n_needed > needed)
             needed = j->families[i].n_needed;
     buf_printf(b, "%zu primary metric%s undecided over %zu task%s", y->primary[VERDICT_INCONCLUSIVE],
                y->primary[VERDICT_INCONCLUSIVE] == 1 ? " is" : "s are", j->n_pairs, j->n_pairs == 1 ? "" : "s");

@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/gate/view.h"
+#include "core/stats/maxt.h"
 #include "core/stats/summary.h"
 
 #include <math.h>
@@ -17,6 +18,8 @@ void pairs_done(struct pairs *p)
     free(p->base);
     free(p->cand);
     free(p->diff);
+    free(p->n_options);
+    free(p->exchanged);
     memset(p, 0, sizeof *p);
 }
 
@@ -43,20 +46,28 @@ static void match_done(struct match *m)
     memset(m, 0, sizeof *m);
 }
 
-static double base_value(const struct match *m, const size_t at[N_AXES])
+/* Of the candidate, which is run 0, or of a base run. */
+static double run_value(const struct match *m, size_t run, const size_t at[N_AXES])
 {
-    double sum = 0;
+    return view_value(run ? &m->base[run - 1] : &m->cand, at);
+}
+
+/* The mean of all runs but `but`. Equal values have that mean to the last bit. */
+static double mean_without(const struct match *m, size_t but, const size_t at[N_AXES])
+{
+    double first = NAN, sum = 0;
     size_t i, n = 0;
 
-    for (i = 0; i < m->n_base; i++) {
-        double value = view_value(&m->base[i], at);
+    for (i = 0; i <= m->n_base; i++) {
+        double value = i == but ? NAN : run_value(m, i, at);
 
         if (isnan(value))
             continue;
-        sum += value;
+        first = n ? first : value;
+        sum += value - first;
         n++;
     }
-    return n ? sum / (double)n : NAN;
+    return n ? first + sum / (double)n : NAN;
 }
 
 struct mean {
@@ -83,32 +94,68 @@ static void mean_put(const struct mean *m, struct pairs *p, size_t row, size_t c
     p->diff[i] = m->n ? m->diff / (double)m->n : NAN;
 }
 
+/* A cell of a task, with `run` in the candidate's place, over the turns that are pairs. */
+static struct mean cell_mean(const struct match *m, size_t task, size_t cell, size_t run)
+{
+    struct mean out = {0};
+    size_t at[N_AXES], t;
+
+    memcpy(at, m->place[cell], sizeof at);
+    at[AXIS_TASK] = task;
+    for (t = 0; t < m->n_turns; t++) {
+        double base, cand;
+
+        if (m->n_turns > 1)
+            at[AXIS_TURN] = t;
+        base = mean_without(m, run, at);
+        cand = run_value(m, run, at);
+        if (run && !isfinite(run_value(m, 0, at)))
+            continue;
+        mean_add(&out, base, cand, cand - base);
+    }
+    return out;
+}
+
 /* Fills a task's row; false when it has no pair at all. */
 static bool fill_row(struct pairs *p, const struct match *m, size_t task, size_t row)
 {
     struct mean all = {0};
-    size_t k, t;
+    size_t k;
 
     for (k = 0; k < p->n_cells; k++) {
-        struct mean cell = {0};
-        size_t at[N_AXES], i = row * p->n_columns + k;
+        struct mean cell = cell_mean(m, task, k, 0);
+        size_t i = row * p->n_columns + k;
 
-        memcpy(at, m->place[k], sizeof at);
-        at[AXIS_TASK] = task;
-        for (t = 0; t < m->n_turns; t++) {
-            double base, cand;
-
-            if (m->n_turns > 1)
-                at[AXIS_TURN] = t;
-            base = base_value(m, at);
-            cand = view_value(&m->cand, at);
-            mean_add(&cell, base, cand, cand - base);
-        }
         mean_put(&cell, p, row, k);
         mean_add(&all, p->base[i], p->cand[i], p->diff[i]);
     }
     mean_put(&all, p, row, p->n_cells);
     return all.n > 0;
+}
+
+/* Appends the task's differences with each run as the candidate: the real one first, then the base runs that have it.
+ * The mean over cells is over those that are pairs. */
+static void fill_exchanged(struct pairs *p, const struct match *m, size_t task, size_t row, size_t *n_rows)
+{
+    size_t run, k;
+
+    p->n_options[row] = 0;
+    for (run = 0; run <= m->n_base && p->n_options[row] < MAXT_OPTIONS; run++) {
+        double *out = p->exchanged + *n_rows * p->n_columns;
+        struct mean all = {0};
+
+        for (k = 0; k < p->n_cells; k++) {
+            struct mean cell = cell_mean(m, task, k, run);
+
+            out[k] = cell.n && isfinite(p->diff[row * p->n_columns + k]) ? cell.diff / (double)cell.n : NAN;
+            mean_add(&all, 0, 0, out[k]);
+        }
+        out[p->n_cells] = all.n ? all.diff / (double)all.n : NAN;
+        if (!all.n)
+            continue;
+        p->n_options[row]++;
+        ++*n_rows;
+    }
 }
 
 /* The cells that the candidate's cube has, and where each stands. */
@@ -183,25 +230,41 @@ static enum status match_init(struct match *m, const struct run *base, size_t n_
     return sort_tasks(m, cand, err);
 }
 
+static enum status make_room(struct pairs *p, size_t n_tasks, size_t n_base, struct error *err)
+{
+    size_t len, rows, all;
+
+    if (!size_mul(n_tasks, p->n_columns, &len) || !size_mul(n_tasks, n_base < 2 ? 0 : n_base + 1, &rows) ||
+        !size_mul(rows, p->n_columns, &all))
+        return error_set(err, ERR_LIMIT, "%zu tasks by %zu cells are too many to compare", n_tasks, p->n_cells);
+    TRY(mem_new(n_tasks, sizeof *p->task, &p->task, err));
+    TRY(mem_new(len, sizeof *p->base, &p->base, err));
+    TRY(mem_new(len, sizeof *p->cand, &p->cand, err));
+    TRY(mem_new(len, sizeof *p->diff, &p->diff, err));
+    if (n_base < 2)
+        return OK;
+    TRY(mem_new(n_tasks, sizeof *p->n_options, &p->n_options, err));
+    return mem_new(all, sizeof *p->exchanged, &p->exchanged, err);
+}
+
 enum status pairs_init(struct pairs *p, const struct run *base, size_t n_base, const struct run *cand,
                        const char *metric, struct error *err)
 {
     AUTO(match) m = {0};
     AUTO(pairs) out = {0};
-    size_t i, len, n = cand->axes.n[AXIS_TASK];
+    size_t i, n = cand->axes.n[AXIS_TASK];
 
     TRY(match_init(&m, base, n_base, cand, metric, err));
     TRY(lay_cells(&out, &m, cand, err));
-    if (!size_mul(n, out.n_columns, &len))
-        return error_set(err, ERR_LIMIT, "metric '%s' has too many cells", metric);
-    TRY(mem_new(n, sizeof *out.task, &out.task, err));
-    TRY(mem_new(len, sizeof *out.base, &out.base, err));
-    TRY(mem_new(len, sizeof *out.cand, &out.cand, err));
-    TRY(mem_new(len, sizeof *out.diff, &out.diff, err));
+    TRY(make_room(&out, n, n_base, err));
     /* Without tasks there is nothing to pair: the same value again and again would look like many. */
-    for (i = 0; i < n && (m.cand.cube->axes & AXIS_BIT(AXIS_TASK)); i++)
-        if (fill_row(&out, &m, m.order[i], out.n_tasks))
-            out.task[out.n_tasks++] = cand->axes.task[m.order[i]];
+    for (i = 0; i < n && (m.cand.cube->axes & AXIS_BIT(AXIS_TASK)); i++) {
+        if (!fill_row(&out, &m, m.order[i], out.n_tasks))
+            continue;
+        if (out.exchanged)
+            fill_exchanged(&out, &m, m.order[i], out.n_tasks, &out.n_rows);
+        out.task[out.n_tasks++] = cand->axes.task[m.order[i]];
+    }
     *p = out;
     memset(&out, 0, sizeof out);
     return OK;
@@ -229,6 +292,9 @@ bool pairs_identical(const struct pairs *p)
 
     for (i = 0; i < p->n_tasks * p->n_columns; i++)
         if (fabs(p->diff[i]) > 0)
+            return false;
+    for (i = 0; i < p->n_rows * p->n_columns; i++)
+        if (fabs(p->exchanged[i]) > 0)
             return false;
     return p->n_tasks > 0;
 }

@@ -6,13 +6,20 @@
 
 /* Cells are (layer, head) or layers where the metric has them: turns and repeats are averaged within the task. Else
  * they are turns, else there is one. A last column holds the mean over the cells. A value that only one side has is no
- * pair; several base runs are averaged. Tasks ascend by id, so that nothing hangs on their order in the files. */
+ * pair; of several base runs the mean is the base. Tasks ascend by id, so that nothing hangs on their order in the
+ * files. */
 struct pairs {
     size_t n_tasks, n_cells, n_columns; /* n_columns = n_cells + 1                              */
     const char **task;                  /* owned table of [n_tasks] ids, borrowed from the run  */
     struct where *cell;                 /* owned: [n_columns]; -1 where a cell has not the axis */
     double *base, *cand, *diff;         /* owned: n_tasks x n_columns, NaN = no pair            */
     bool has_layers;
+
+    /* With several base runs: each task's differences with each of its runs in the candidate's place, the real one
+     * first. NULL with one. */
+    size_t *n_options; /* owned: [n_tasks] rows of a task                                 */
+    double *exchanged; /* owned: n_rows x n_columns, NaN: that run has no value there     */
+    size_t n_rows;
 };
 
 /* Of a metric that at least one base run and the candidate have. Tasks without any pair are left out. */
@@ -23,7 +30,7 @@ void pairs_done(struct pairs *p);
 /* Mean over a column's pairs; NaN when it has none. */
 double pairs_mean(const struct pairs *p, const double *values, size_t column);
 
-/* True when there are pairs and every difference is 0. */
+/* True when there are pairs and every difference is 0, between the base runs too. */
 bool pairs_identical(const struct pairs *p);
 
 #endif

@@ -1,8 +1,6 @@
 #include "core/gate/spread.h"
 
 #include "core/base/mem.h"
-#include "core/base/scope.h"
-#include "core/gate/words.h"
 #include "core/stats/summary.h"
 
 #include <math.h>
@@ -21,55 +19,126 @@ double spread_stat(const char *stat, double *values, size_t n)
     return summary_quantile(values, n, strcmp(stat, "p50") == 0 ? 0.5 : (strcmp(stat, "p95") == 0 ? 0.95 : 0.99));
 }
 
-/* The stat of one run over the tasks that the pairs have. */
-static enum status run_stat(const struct tested *t, const struct run *r, double *ret, struct error *err)
+/* Where run r keeps task i of the pairs; SIZE_MAX when it has not the task. */
+static size_t task_at(const struct tested *t, const struct run *r, size_t i)
 {
     const struct cube *c = run_cube(r, t->family.metric);
-    size_t i, k, n = 0, task, per_task;
-    double *values = NULL;
+    size_t task = c ? axes_find_task(&r->axes, t->pairs.task[i]) : SIZE_MAX;
 
-    *ret = NAN;
-    if (!c || !c->dim[AXIS_TASK])
-        return OK;
-    TRY(mem_new(cube_len(c), sizeof *values, &values, err));
+    return c && (c->axes & AXIS_BIT(AXIS_TASK)) && task < c->dim[AXIS_TASK] ? task : SIZE_MAX;
+}
+
+/* Appends the run's values of task i to values[*n]; returns how many. */
+static size_t take_task(const struct tested *t, const struct run *r, size_t i, double *values, size_t *n)
+{
+    const struct cube *c = run_cube(r, t->family.metric);
+    size_t task = task_at(t, r, i), k, per_task, before = *n;
+
+    if (task == SIZE_MAX)
+        return 0;
     per_task = cube_len(c) / c->dim[AXIS_TASK];
-    for (i = 0; i < t->pairs.n_tasks; i++) {
-        task = axes_find_task(&r->axes, t->pairs.task[i]);
-        if (task == SIZE_MAX || task >= c->dim[AXIS_TASK])
-            continue;
-        for (k = 0; k < per_task; k++)
-            if (isfinite(c->values[task * per_task + k]))
-                values[n++] = c->values[task * per_task + k];
+    for (k = 0; k < per_task; k++)
+        if (isfinite(c->values[task * per_task + k]))
+            values[(*n)++] = c->values[task * per_task + k];
+    return *n - before;
+}
+
+static const struct run *run_at(const struct comparison *c, size_t i)
+{
+    return i < c->n_base ? &c->base[i] : c->cand;
+}
+
+static bool has_values(const struct run *r, const char *metric)
+{
+    const struct cube *c = run_cube(r, metric);
+
+    return c && cube_count(c) > 0;
+}
+
+/* The stat of each run, the candidate's last, over the tasks that all of them have: a run of other tasks is no measure
+ * of noise. NaN for a run without the metric, and for all when no task is common. stats: [n_base + 1] */
+static void run_stats(const struct tested *t, const struct comparison *c, double *values, double *stats, bool *common)
+{
+    size_t i, k;
+
+    for (k = 0; k < t->pairs.n_tasks; k++) {
+        common[k] = true;
+        for (i = 0; i <= c->n_base; i++) {
+            size_t n = 0;
+
+            if (has_values(run_at(c, i), t->family.metric) && !take_task(t, run_at(c, i), k, values, &n))
+                common[k] = false;
+        }
     }
-    *ret = spread_stat(t->rule->stat, values, n);
+    for (i = 0; i <= c->n_base; i++) {
+        size_t n = 0;
+
+        for (k = 0; k < t->pairs.n_tasks; k++)
+            if (common[k])
+                take_task(t, run_at(c, i), k, values, &n);
+        stats[i] = spread_stat(t->rule->stat, values, n);
+    }
+}
+
+static enum status find_stats(const struct tested *t, const struct comparison *c, double *stats, struct error *err)
+{
+    double *values = NULL;
+    bool *common = NULL;
+    size_t i, most = 0;
+    enum status st;
+
+    for (i = 0; i <= c->n_base; i++) {
+        const struct cube *cube = run_cube(run_at(c, i), t->family.metric);
+
+        if (cube && cube_len(cube) > most)
+            most = cube_len(cube);
+    }
+    TRY(mem_new(most, sizeof *values, &values, err));
+    st = mem_new(t->pairs.n_tasks, sizeof *common, &common, err);
+    if (st == OK)
+        run_stats(t, c, values, stats, common);
     free(values);
-    return OK;
+    free(common);
+    return st;
+}
+
+static struct effect as_effect(const struct run_t *r, size_t n)
+{
+    struct effect e = effect_unknown();
+
+    e.n = n;
+    e.base = r->base;
+    e.cand = r->cand;
+    e.delta = r->delta;
+    e.ci_lo = r->lo;
+    e.ci_hi = r->hi;
+    e.p = r->p;
+    e.mde = r->mde;
+    return e;
 }
 
 enum status spread_runs(struct tested *t, const struct comparison *c, struct error *err)
 {
-    struct effect *e = &t->family.effect;
-    struct summary runs;
+    struct family *f = &t->family;
     double *stats = NULL;
-    enum status st = OK;
-    size_t i;
+    enum status st;
+    bool is_tested;
 
-    TRY(mem_new(c->n_base, sizeof *stats, &stats, err));
-    for (i = 0; i < c->n_base && st == OK; i++)
-        st = run_stat(t, &c->base[i], &stats[i], err);
-    summary_of(&runs, stats, c->n_base);
+    TRY(mem_new(c->n_base + 1, sizeof *stats, &stats, err));
+    st = find_stats(t, c, stats, err);
+    is_tested =
+        st == OK && run_t_test(&t->runs, stats, c->n_base, &stats[c->n_base], 1, c->policy->alpha, FAMILY_POWER);
     free(stats);
     TRY(st);
-    TRY(run_stat(t, c->cand, &e->cand, err));
-    e->n = t->pairs.n_tasks;
-    e->base = runs.mean;
-    e->delta = e->cand - e->base;
-    if (t->rule->margin_kind == MARGIN_RUN_SD)
-        t->family.margin = t->rule->margin * runs.sd;
+    t->state = is_tested ? FAMILY_RUN_TESTED : FAMILY_RUN_NOISE;
+    f->effect = as_effect(&t->runs, is_tested ? t->runs.n_base + t->runs.n_cand : t->pairs.n_tasks);
+    f->margin = t->rule->margin_kind == MARGIN_RUN_SD ? t->rule->margin * t->runs.sd : spread_margin(t, c);
+    if (is_tested)
+        t->p = t->runs.p;
     else
-        t->family.margin = spread_margin(t, c);
-    t->family.worst.effect = *e;
-    t->family.worst.margin = t->family.margin;
+        f->role = f->worst.role = ROLE_ADVISORY;
+    f->worst.effect = f->effect;
+    f->worst.margin = f->margin;
     return OK;
 }
 
@@ -109,25 +178,4 @@ double spread_margin(const struct tested *t, const struct comparison *c)
         break;
     }
     return NAN;
-}
-
-enum status spread_words(struct tested *t, const struct comparison *c, struct arena *texts, struct error *err)
-{
-    AUTO(buf) b = {0};
-    struct family *f = &t->family;
-    const char *stat = t->rule->stat ? t->rule->stat : "mean";
-    char *text = NULL;
-
-    buf_printf(&b, "the %s ", stat);
-    words_move(&b, &f->effect, f->unit);
-    if (fabs(f->effect.base) > 0)
-        buf_printf(&b, ", %+.3g %%", 100 * f->effect.delta / fabs(f->effect.base));
-    buf_printf(&b,
-               "; %zu run%s against 1: one run cannot tell a change from a slow minute, so it is shown and not judged",
-               c->n_base, c->n_base == 1 ? "" : "s");
-    TRY(buf_check(&b, err));
-    TRY(arena_strdup(texts, buf_text(&b), &text, err));
-    f->words = text;
-    f->worst.words = text;
-    return OK;
 }

@@ -8,10 +8,12 @@
  * the base has not two. */
 double spread_margin(const struct tested *t, const struct comparison *c);
 
-/* A metric whose unit is the run: what the rule's stat says of each run. One run on a side shows no noise, so that the
- * family has no verdict. */
+/* A metric whose unit is the run: what the rule's stat says of each run, and the t test over them. Runs that show no
+ * noise, one on each side above all, have no verdict. */
 MUST_CHECK enum status spread_runs(struct tested *t, const struct comparison *c, struct error *err);
-MUST_CHECK enum status spread_words(struct tested *t, const struct comparison *c, struct arena *texts,
+
+/* Verdict and words, once p is adjusted. */
+MUST_CHECK enum status spread_judge(struct tested *t, const struct comparison *c, struct arena *texts,
                                     struct error *err);
 
 /* "mean", "p50", … of n values; reorders them; NULL is the mean. NaN when n is 0. */

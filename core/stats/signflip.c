@@ -4,18 +4,14 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/scope.h"
+#include "core/stats/maxt.h"
 #include "core/stats/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Four tasks make a group: a table of the 16 signed sums of their differences turns four additions into one look-up.
- * A block of cells keeps its tables within the first-level cache for some tens of tasks. */
-enum { GROUP = SIGNFLIP_GROUP, N_PATTERNS = SIGNFLIP_PATTERNS, BLOCK = 32, TABLE = N_PATTERNS * BLOCK };
-
-/* z is at most sqrt(n) and its rounding error at most n^1.5 eps: far below this for a hundred thousand tasks. */
-static const double TIE = 1e-9;
+enum { GROUP = SIGNFLIP_GROUP, N_PATTERNS = SIGNFLIP_PATTERNS };
 
 void signflip_done(struct signflip *s)
 {
@@ -76,89 +72,8 @@ enum status signflip_init(struct signflip *s, const uint64_t *stream, size_t n_t
     return OK;
 }
 
-/* What one call works with. */
-struct work {
-    double *column;          /* [n_tasks]                                                       */
-    double *scaled;          /* n_tasks x n_used: d / sqrt(sum d^2), 0 where missing; ascending z */
-    double *z;               /* [n_cells] as seen; NaN for a cell that is not tested            */
-    size_t *order;           /* [n_used] cells, ascending by z                                  */
-    double *max;             /* [n_flips] largest z so far                                      */
-    double *table;           /* n_groups x N_PATTERNS x BLOCK                                   */
-    size_t *hits, *hits_max; /* [BLOCK] */
-    size_t n_used;
-};
-
-static void work_done(struct work *w)
-{
-    free(w->column);
-    free(w->scaled);
-    free(w->z);
-    free(w->order);
-    free(w->max);
-    free(w->table);
-    free(w->hits);
-    free(w->hits_max);
-    memset(w, 0, sizeof *w);
-}
-
-static enum status work_init(struct work *w, const struct signflip *s, size_t n_cells, struct error *err)
-{
-    size_t cells, table;
-
-    if (!size_mul(s->n_tasks, n_cells, &cells) || !size_mul(s->n_groups, TABLE, &table))
-        return error_set(err, ERR_LIMIT, "%zu tasks by %zu cells are too many to compare", s->n_tasks, n_cells);
-    TRY(mem_new(s->n_tasks, sizeof *w->column, &w->column, err));
-    TRY(mem_new(cells, sizeof *w->scaled, &w->scaled, err));
-    TRY(mem_new(n_cells, sizeof *w->z, &w->z, err));
-    TRY(mem_new(n_cells, sizeof *w->order, &w->order, err));
-    TRY(mem_new(s->n_flips, sizeof *w->max, &w->max, err));
-    TRY(mem_new(table, sizeof *w->table, &w->table, err));
-    TRY(mem_new(BLOCK, sizeof *w->hits, &w->hits, err));
-    return mem_new(BLOCK, sizeof *w->hits_max, &w->hits_max, err);
-}
-
-/* Copies one cell's differences, missing as 0, divided by sqrt(sum d^2); false when there is nothing to test. */
-static bool scale_column(const double *diff, size_t n_tasks, size_t n_cells, size_t cell, double *column)
-{
-    double largest = 0, squares = 0;
-    size_t i;
-
-    for (i = 0; i < n_tasks; i++) {
-        double d = diff[i * n_cells + cell];
-
-        column[i] = isfinite(d) ? d : 0;
-        largest = fmax(largest, fabs(column[i]));
-    }
-    if (!(largest > 0))
-        return false;
-    /* First by the largest: squares of 1e200 or 1e-200 would leave the range. */
-    for (i = 0; i < n_tasks; i++) {
-        column[i] /= largest;
-        squares += column[i] * column[i];
-    }
-    for (i = 0; i < n_tasks; i++)
-        column[i] /= sqrt(squares);
-    return true;
-}
-
-/* The sums in the order in which flipped ones are added, so that the flip that flips nothing is an exact tie. */
-static double seen_z(const double *column, size_t n_tasks)
-{
-    double sum = 0;
-    size_t i, j;
-
-    for (i = 0; i < n_tasks; i += GROUP) {
-        double part = 0;
-
-        for (j = i; j < i + GROUP && j < n_tasks; j++)
-            part += column[j];
-        sum += part;
-    }
-    return fabs(sum);
-}
-
 /* mean, sd and t of a cell; everything that does not need flips. */
-static void describe(const double *column, size_t n, struct signflip_cell *ret)
+void signflip_describe(const double *column, size_t n, struct signflip_cell *ret)
 {
     struct summary s;
 
@@ -168,6 +83,7 @@ static void describe(const double *column, size_t n, struct signflip_cell *ret)
     ret->sd = s.sd;
     ret->p = s.n ? 1 : NAN;
     ret->p_adj = ret->p;
+    ret->p_min = s.n ? 1 : NAN;
     ret->t = NAN;
     if (s.n < 2)
         return;
@@ -181,138 +97,109 @@ static void describe(const double *column, size_t n, struct signflip_cell *ret)
         ret->t = fabs(ret->mean) > 0 ? copysign(INFINITY, ret->mean) : 0;
 }
 
-struct seen {
-    double z;
-    size_t cell;
+/* Writes one cell's differences, missing as 0, divided by sqrt(sum d^2), and their opposites; returns |sum|, NaN when
+ * there is nothing to test: no pair that differs, or one pair, for which both signs give the same. */
+static double scale_cell(const double *diff, size_t n_tasks, size_t n_cells, size_t cell, double *part)
+{
+    double largest = 0, squares = 0, sum = 0;
+    size_t i, n = 0;
+
+    for (i = 0; i < n_tasks; i++) {
+        double d = diff[i * n_cells + cell];
+
+        n += isfinite(d);
+        part[2 * i * n_cells + cell] = isfinite(d) ? d : 0;
+        largest = fmax(largest, fabs(part[2 * i * n_cells + cell]));
+    }
+    if (!(largest > 0) || n < 2)
+        return NAN;
+    /* First by the largest: squares of 1e200 or 1e-200 would leave the range. */
+    for (i = 0; i < n_tasks; i++) {
+        double *d = &part[2 * i * n_cells + cell];
+
+        *d /= largest;
+        squares += *d * *d;
+    }
+    for (i = 0; i < n_tasks; i++) {
+        double *d = &part[2 * i * n_cells + cell];
+
+        *d /= sqrt(squares);
+        d[n_cells] = -*d;
+        sum += *d;
+    }
+    return fabs(sum);
+}
+
+/* What one call works with. */
+struct work {
+    double *part;          /* n_tasks x (d, -d) x n_cells */
+    double *column;        /* [n_tasks]                   */
+    double *z, *p, *p_adj; /* [n_cells]                   */
+    size_t *n_options;     /* [n_tasks]                   */
+    size_t *first;         /* [n_groups + 1]              */
 };
 
-static int by_z(const void *a, const void *b)
+static void work_done(struct work *w)
 {
-    const struct seen *x = a, *y = b;
-
-    if (x->z < y->z || x->z > y->z)
-        return x->z < y->z ? -1 : 1;
-    return (x->cell > y->cell) - (x->cell < y->cell);
+    free(w->part);
+    free(w->column);
+    free(w->z);
+    free(w->p);
+    free(w->p_adj);
+    free(w->n_options);
+    free(w->first);
+    memset(w, 0, sizeof *w);
 }
 
-/* Fills scaled, z, order; a cell of one pair is left out: both signs give the same. */
-static enum status prepare(struct work *w, const struct signflip *s, const double *diff, size_t n_cells,
-                           struct signflip_cell *ret, struct error *err)
+static enum status work_init(struct work *w, const struct signflip *s, size_t n_cells, struct error *err)
 {
-    struct seen *seen = NULL;
-    size_t i, k;
+    size_t i, cells;
 
-    TRY(mem_new(n_cells, sizeof *seen, &seen, err));
-    for (k = 0; k < n_cells; k++) {
-        for (i = 0; i < s->n_tasks; i++)
-            w->column[i] = diff[i * n_cells + k];
-        describe(w->column, s->n_tasks, &ret[k]);
-        w->z[k] = NAN;
-        if (ret[k].n < 2 || !scale_column(diff, s->n_tasks, n_cells, k, w->column))
-            continue;
-        w->z[k] = seen_z(w->column, s->n_tasks);
-        seen[w->n_used].z = w->z[k];
-        seen[w->n_used++].cell = k;
-    }
-    if (w->n_used)
-        qsort(seen, w->n_used, sizeof *seen, by_z);
-    for (k = 0; k < w->n_used; k++) {
-        w->order[k] = seen[k].cell;
-        if (scale_column(diff, s->n_tasks, n_cells, seen[k].cell, w->column))
-            for (i = 0; i < s->n_tasks; i++)
-                w->scaled[i * w->n_used + k] = w->column[i];
-    }
-    free(seen);
-    return OK;
-}
-
-/* Adds one task's differences, signed, to the 16 rows of its group. */
-static void add_to_tables(double *rows, size_t bit, const double *x, size_t n)
-{
-    size_t p, k;
-
-    for (p = 0; p < N_PATTERNS; p++) {
-        double sign = (p >> bit) & 1 ? -1 : 1;
-
-        for (k = 0; k < n; k++)
-            rows[p * BLOCK + k] += sign * x[k];
-    }
-}
-
-/* The signed sums of each group's differences for cells [first, first + n). Opposite patterns are exact opposites. */
-static void make_tables(struct work *w, const struct signflip *s, size_t first, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < s->n_groups * TABLE; i++)
-        w->table[i] = 0;
+    if (!size_mul(s->n_tasks, 2, &cells) || !size_mul(cells, n_cells, &cells))
+        return error_set(err, ERR_LIMIT, "%zu tasks by %zu cells are too many to compare", s->n_tasks, n_cells);
+    TRY(mem_new(cells, sizeof *w->part, &w->part, err));
+    TRY(mem_new(s->n_tasks, sizeof *w->column, &w->column, err));
+    TRY(mem_new(n_cells, sizeof *w->z, &w->z, err));
+    TRY(mem_new(n_cells, sizeof *w->p, &w->p, err));
+    TRY(mem_new(n_cells, sizeof *w->p_adj, &w->p_adj, err));
+    TRY(mem_new(s->n_tasks, sizeof *w->n_options, &w->n_options, err));
+    TRY(mem_new(s->n_groups + 1, sizeof *w->first, &w->first, err));
     for (i = 0; i < s->n_tasks; i++)
-        add_to_tables(w->table + i / GROUP * TABLE, i % GROUP, w->scaled + i * w->n_used + first, n);
-}
-
-/* Adds flip f's hits for the block; `limit` is z as seen less the allowance for ties. */
-static void count_flip(struct work *w, const struct signflip *s, size_t f, size_t n, const double limit[BLOCK])
-{
-    double sum[BLOCK] = {0};
-    double max = w->max[f];
-    size_t g, k;
-
-    for (g = 0; g < s->n_groups; g++) {
-        const double *row = w->table + g * TABLE + (size_t)s->pattern[g * s->n_flips + f] * BLOCK;
-
-        for (k = 0; k < BLOCK; k++)
-            sum[k] += row[k];
-    }
-    for (k = 0; k < n; k++) {
-        double z = fabs(sum[k]);
-
-        max = z > max ? z : max;
-        w->hits[k] += z >= limit[k];
-        w->hits_max[k] += max >= limit[k];
-    }
-    w->max[f] = max;
-}
-
-static double share(const struct signflip *s, size_t hits)
-{
-    if (s->is_enumerated)
-        return (double)hits / (double)s->n_flips;
-    return (double)(hits + 1) / (double)(s->n_flips + 1);
-}
-
-static void test_block(struct work *w, const struct signflip *s, size_t first, size_t n, struct signflip_cell *ret)
-{
-    double limit[BLOCK] = {0};
-    size_t f, k;
-
-    for (k = 0; k < n; k++)
-        limit[k] = w->z[w->order[first + k]] - TIE;
-    memset(w->hits, 0, BLOCK * sizeof *w->hits);
-    memset(w->hits_max, 0, BLOCK * sizeof *w->hits_max);
-    make_tables(w, s, first, n);
-    for (f = 0; f < s->n_flips; f++)
-        count_flip(w, s, f, n, limit);
-    for (k = 0; k < n; k++) {
-        ret[w->order[first + k]].p = share(s, w->hits[k]);
-        ret[w->order[first + k]].p_adj = share(s, w->hits_max[k]);
-    }
+        w->n_options[i] = 2;
+    for (i = 0; i < s->n_groups; i++)
+        w->first[i] = i * GROUP;
+    w->first[s->n_groups] = s->n_tasks;
+    return OK;
 }
 
 enum status signflip_test(const struct signflip *s, const double *diff, size_t n_cells, struct signflip_cell *ret,
                           struct error *err)
 {
     AUTO(work) w = {0};
-    double floor_p = 0;
-    size_t k;
+    struct maxt m = {.n_tasks = s->n_tasks,
+                     .n_groups = s->n_groups,
+                     .n_draws = s->n_flips,
+                     .pattern = s->pattern,
+                     .is_enumerated = s->is_enumerated};
+    size_t i, k;
 
     TRY(work_init(&w, s, n_cells, err));
-    TRY(prepare(&w, s, diff, n_cells, ret, err));
-    for (k = 0; k < w.n_used; k += BLOCK)
-        test_block(&w, s, k, w.n_used - k < BLOCK ? w.n_used - k : BLOCK, ret);
-    /* Step down: no cell is more significant than one with a larger z. */
-    for (k = w.n_used; k-- > 0;) {
-        floor_p = fmax(floor_p, ret[w.order[k]].p_adj);
-        ret[w.order[k]].p_adj = floor_p;
+    m.n_options = w.n_options;
+    m.first = w.first;
+    for (k = 0; k < n_cells; k++) {
+        for (i = 0; i < s->n_tasks; i++)
+            w.column[i] = diff[i * n_cells + k];
+        signflip_describe(w.column, s->n_tasks, &ret[k]);
+        if (ret[k].n)
+            ret[k].p_min = signflip_p_min(ret[k].n, s->is_enumerated ? SIZE_MAX : s->n_flips);
+        w.z[k] = scale_cell(diff, s->n_tasks, n_cells, k, w.part);
+    }
+    TRY(maxt_test(&m, w.part, w.z, n_cells, w.p, w.p_adj, err));
+    for (k = 0; k < n_cells; k++) {
+        if (isnan(w.z[k]))
+            continue;
+        ret[k].p = w.p[k];
+        ret[k].p_adj = w.p_adj[k];
     }
     return OK;
 }

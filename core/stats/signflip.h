@@ -37,7 +37,11 @@ struct signflip_cell {
     double mean, sd, t;
     double p;     /* two-sided; NaN when n is 0 */
     double p_adj; /* over all cells with a pair */
+    double p_min; /* the smallest p that so many pairs can give */
 };
+
+/* Fills what needs no flips of column [n], what is not finite a missing pair: p and p_min are 1. */
+void signflip_describe(const double *column, size_t n, struct signflip_cell *ret);
 
 /* diff: n_tasks x n_cells, row-major; what is not finite is a missing pair. ret: [n_cells]. */
 MUST_CHECK enum status signflip_test(const struct signflip *s, const double *diff, size_t n_cells,
