@@ -55,7 +55,7 @@ const char *command_similar(const char *name);
 #define OPTION_POLICY                                                                                                  \
     {                                                                                                                  \
         .name = "policy", .kind = OPT_TEXT, .value = "FILE", .key = "policy",                                          \
-        .help = "policy file, or default or strict for one that ships (default: default)"                              \
+        .help = "policy file, or default, strict or published, which ship (default: default)"                          \
     }
 #define OPTION_SEED                                                                                                    \
     {                                                                                                                  \
@@ -65,7 +65,7 @@ const char *command_similar(const char *name);
 #define OPTION_MAX_FINDINGS                                                                                            \
     {                                                                                                                  \
         .name = "max-findings", .kind = OPT_TEXT, .value = "N", .key = "max_findings",                                 \
-        .help = "findings listed one by one; the rest is counted (default: 20)"                                        \
+        .help = "findings listed one by one; the rest is counted (default: 50)"                                        \
     }
 #define OPTION_QUIET                                                                                                   \
     {                                                                                                                  \

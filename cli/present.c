@@ -31,7 +31,7 @@ enum status present_check(struct report_input *in, const struct opts *o, struct 
     uint64_t max;
     size_t n, i;
 
-    TRY(opts_u64(o, "max-findings", 0, SIZE_MAX, 20, &max, err));
+    TRY(opts_u64(o, "max-findings", 0, SIZE_MAX, 50, &max, err));
     in->max_findings = (size_t)max;
     paths = opts_list(o, "output", &n);
     for (i = 0; i < n; i++)

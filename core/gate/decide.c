@@ -8,6 +8,7 @@
 #include "core/gate/limits.h"
 #include "core/gate/overall.h"
 #include "core/metrics/registry.h"
+#include "core/metrics/reserved.h"
 #include "core/stats/multiple.h"
 
 #include <math.h>
@@ -201,26 +202,51 @@ static bool has_values(const struct run *r, const char *metric)
     return c && cube_count(c) > 0;
 }
 
+static bool is_wanted(const struct policy *p, const char *metric)
+{
+    const struct rule_for *rule = policy_rule(p, metric);
+
+    return rule->role != ROLE_OFF && (rule->role == ROLE_PRIMARY || rule->required);
+}
+
+/* Of what nothing measures yet, all that the policy speaks of by name: who wrote it must see that it does not hold. */
+static void find_reserved(const struct comparison *c, struct judgement *j)
+{
+    size_t i, k, n = 0;
+    const struct reserved *all = reserved_all(&n);
+
+    for (i = 0; i < n; i++) {
+        const struct rule_for *rule = policy_rule(c->policy, all[i].name);
+
+        for (k = 0; k < j->n_families && strcmp(j->families[k].metric, all[i].name) != 0; k++)
+            continue;
+        if (k < j->n_families || !reserved_find(all[i].name) || rule->role == ROLE_OFF)
+            continue;
+        if (strcmp(rule->glob, all[i].name) == 0 || is_wanted(c->policy, all[i].name))
+            j->not_measured[j->n_not_measured++] = all[i].name;
+    }
+}
+
 /* Metrics that the policy names, or the base has, and the candidate lacks. */
 static enum status find_not_measured(const struct comparison *c, struct judgement *j, struct error *err)
 {
-    size_t i, n = 0;
+    size_t i, n = 0, n_reserved = 0;
     const struct metric *const *all = metrics_all(&n);
 
-    TRY(arena_new(&j->arena, n + j->n_families, sizeof *j->not_measured, &j->not_measured, err));
+    (void)reserved_all(&n_reserved);
+    TRY(arena_new(&j->arena, n + n_reserved + j->n_families, sizeof *j->not_measured, &j->not_measured, err));
     for (i = 0; i < j->n_families; i++)
         if (!has_values(c->cand, j->families[i].metric))
             j->not_measured[j->n_not_measured++] = j->families[i].metric;
     for (i = 0; i < n; i++) {
-        const struct rule_for *rule = policy_rule(c->policy, all[i]->name);
         size_t k;
 
         for (k = 0; k < j->n_families && strcmp(j->families[k].metric, all[i]->name) != 0; k++)
             continue;
-        if (k == j->n_families && !has_values(c->cand, all[i]->name) && rule->role != ROLE_OFF &&
-            (rule->role == ROLE_PRIMARY || rule->required))
+        if (k == j->n_families && !has_values(c->cand, all[i]->name) && is_wanted(c->policy, all[i]->name))
             j->not_measured[j->n_not_measured++] = all[i]->name;
     }
+    find_reserved(c, j);
     return OK;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/scope.h"
 #include "core/metrics/registry.h"
+#include "core/metrics/reserved.h"
 
 #include <math.h>
 #include <string.h>
@@ -176,7 +177,7 @@ static enum status know_glob(const struct json_at *at, const char *glob, struct 
 {
     const char *near;
 
-    if (metric_glob_known(glob))
+    if (metric_glob_known(glob) || reserved_glob_known(glob))
         return OK;
     near = metric_similar(glob);
     if (near)

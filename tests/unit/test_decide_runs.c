@@ -169,6 +169,27 @@ Test(decide_runs, an_identical_night_is_identical)
     night_done(&n);
 }
 
+/* A limit on what nothing measures yet is known, and shown as not holding. */
+Test(decide_runs, reserved_names_are_not_measured)
+{
+    static const char later[] = "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.05}}, "
+                                "\"kv.hit_rate\": {\"limits\": [{\"op\": \">=\", \"value\": 0.92}]}";
+    static const char must[] = "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.05}}, "
+                               "\"kv.*\": {\"required\": true}";
+    static const double base[1] = {0.7};
+    AUTO(judgement) j = {0};
+    AUTO(judgement) strict = {0};
+    struct night n;
+
+    night_of(&n, "intent.alignment", 12, base, 1, 0.7);
+    gate_decide(&j, n.base, 1, &n.cand, later, "");
+    cr_assert(j.verdict == VERDICT_PASS && j.n_not_measured == 1);
+    cr_assert(eq(str, (char *)j.not_measured[0], "kv.hit_rate"));
+    gate_decide(&strict, n.base, 1, &n.cand, must, "");
+    cr_assert(strict.verdict == VERDICT_NONE && strict.exit_code == 3 && strict.n_not_measured == 2);
+    night_done(&n);
+}
+
 Test(decide_runs, tail_limits_say_what_so_few_requests_prove)
 {
     static const char tail[] = "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.05}}, "

@@ -1,6 +1,7 @@
 #include "core/base/file.h"
 #include "core/base/scope.h"
 #include "core/gate/policy.h"
+#include "core/metrics/reserved.h"
 #include "tests/support/close.h"
 
 #include <criterion/criterion.h>
@@ -68,19 +69,26 @@ Test(policy, exact_name_then_longest_glob_wins)
 
 Test(policy, shipped_ones_load)
 {
-    static const char *const paths[] = {"baselines/policy_default.json", "baselines/policy_strict.json"};
-    size_t i, k;
+    static const char *const paths[] = {"baselines/policy_default.json", "baselines/policy_strict.json",
+                                        "baselines/policy_published.json"};
+    size_t i, k, l;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 3; i++) {
         AUTO(policy) p = {0};
         struct error err = {0};
 
         cr_assert(eq(int, policy_load(&p, paths[i], &err), OK), "%s", err.message);
         cr_assert(policy_rule(&p, "attn.entropy_norm")->role == ROLE_PRIMARY);
         cr_assert(policy_rule(&p, "intent.entities")->role == ROLE_ADVISORY);
-        for (k = 0; k < p.n_rules; k++)
-            cr_assert(p.rules[k].reason && (p.rules[k].margin_kind != MARGIN_NONE || p.rules[k].role == ROLE_OFF), "%s",
+        for (k = 0; k < p.n_rules; k++) {
+            bool is_later = reserved_find(p.rules[k].glob) != NULL;
+
+            cr_assert(p.rules[k].reason != NULL, "%s", p.rules[k].glob);
+            cr_assert(p.rules[k].margin_kind != MARGIN_NONE || p.rules[k].role == ROLE_OFF || is_later, "%s",
                       p.rules[k].glob);
+            for (l = 0; l < p.rules[k].n_limits; l++)
+                cr_assert(p.rules[k].limits[l].reason != NULL, "%s", p.rules[k].glob);
+        }
         cr_assert(policy_rule(&p, "attn.entropy_p50")->role == ROLE_OFF, "families enough");
     }
 }
