@@ -170,6 +170,7 @@ static enum status run(struct call *c, struct error *err)
         TRY(replay_copy_attention(&replay, &run, err));
     if (run.n_cubes == 0)
         return error_set(err, ERR_NO_VERDICT, "nothing was measured: there is no reply and no attention in the inputs");
+    TRY(inputs_settle(&in, err));
     TRY(stamp_dumps(&run, &in, &replay, err));
     TRY(stamp_complete(&run, in.tasks, err));
     TRY(stamp_tool(&run, s.seed, opts_flag(&c->opts, "reproducible"), err));

@@ -71,6 +71,15 @@ enum status inputs_prompt(struct run *run, const char *path, struct error *err)
     return arena_strdup(&run->arena, prompt.json, &run->prompt_json, err);
 }
 
+enum status inputs_settle(struct inputs *in, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < in->n_dumps; i++)
+        TRY(dump_settle(&in->dumps[i], err));
+    return OK;
+}
+
 /* What the map says decides what numbers mean, so the run keeps which one it was. */
 static enum status note_layout(struct run *run, const char *path, const char *layout, struct error *err)
 {
@@ -84,7 +93,7 @@ static enum status note_layout(struct run *run, const char *path, const char *la
 static enum status open_dump(struct inputs *in, struct run *run, size_t i, const char *path,
                              const struct dump_options *options, struct error *err)
 {
-    TRY(dump_open_as(&in->dumps[i], path, options, err));
+    TRY(dump_begin(&in->dumps[i], path, options, err));
     in->dump_list[i] = &in->dumps[i];
     in->n_dumps = i + 1;
     if (options->layout)
@@ -163,6 +172,8 @@ enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay
     if (n == 0)
         return reopen(in, run, replay, options, err);
     TRY(open_dumps(in, run, paths, n, options, err));
+    if (replay->n_dumps > 0)
+        TRY(inputs_settle(in, err));
     warn_left_out(in, replay);
     return OK;
 }

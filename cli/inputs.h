@@ -29,7 +29,11 @@ MUST_CHECK enum status inputs_taskset(struct inputs *in, struct run *run, const 
 /* The prompt version: `path`; NULL keeps what the recording says. Another one than it names is ERR_FORMAT. */
 MUST_CHECK enum status inputs_prompt(struct run *run, const char *path, struct error *err);
 
-/* The dumps: `paths`, or those of a replayed run where they are found unchanged; read as `options` say. */
+/* Waits for the hashes of the dumps. */
+MUST_CHECK enum status inputs_settle(struct inputs *in, struct error *err);
+
+/* The dumps, whose hashes may still be on their way: `paths`, or those of a replayed run where they are found
+ * unchanged; read as `options` say. */
 MUST_CHECK enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay,
                                     const char *const *paths, size_t n, const struct dump_options *options,
                                     struct error *err);

@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 struct backend {
-    const char *name; /* "cpu" or "cuda" */
+    const char *name;  /* "cpu" or "cuda" */
+    bool reads_mapped; /* best given the pages of a file themselves, not a copy in host_alloc() memory */
     enum status (*row_entropy)(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
     enum status (*qk_entropy)(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
     void *(*host_alloc)(

@@ -2,12 +2,10 @@
 
 #include "core/base/similar.h"
 
+#include <sched.h>
 #include <string.h>
 #ifdef __x86_64__
 #include <cpuid.h>
-#endif
-#ifdef _OPENMP
-#include <omp.h>
 #endif
 
 enum { ISA_AUTO = -1 };
@@ -93,11 +91,11 @@ enum status isa_set(const char *name, struct error *err)
 
 int cpu_threads(void)
 {
-#ifdef _OPENMP
-    return chosen_threads > 0 ? chosen_threads : omp_get_num_procs();
-#else
-    return 1;
-#endif
+    cpu_set_t usable;
+
+    if (chosen_threads > 0)
+        return chosen_threads;
+    return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
 }
 
 void cpu_set_threads(int n)

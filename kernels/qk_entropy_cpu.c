@@ -5,17 +5,18 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
 #include "kernels/qk_entropy.h"
 #include "kernels/qk_entropy_isa.h"
 #include "kernels/qk_rows.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum { KEY_BLOCK_BYTES = 8 << 20, TILE_BYTES = 128 << 10, MAX_TILE_ROWS = 96 };
+
+/* Queries of so few numbers in all are done before a thread is made. */
+enum { FEW_NUMBERS = 1 << 13 };
 
 /* Scratch of one thread; owned by the job. */
 struct qk_scratch {
@@ -181,13 +182,19 @@ static void tile_against_block(const struct qk_job *job, struct qk_scratch *scra
     }
 }
 
-static int thread_index(void)
+struct qk_block {
+    const struct qk_job *job;
+    size_t kv_head, n_tiles; /* tiles of rows of one query head */
+    struct row_span keys;
+};
+
+static void run_tile(void *context, size_t item, int thread)
 {
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
+    const struct qk_block *b = context;
+    size_t group = b->job->args->n_heads / b->job->args->n_kv_heads;
+
+    tile_against_block(b->job, &b->job->scratch[thread], b->kv_head * group + item / b->n_tiles,
+                       item % b->n_tiles * b->job->tile_rows, b->keys);
 }
 
 /* All query heads of one key head. */
@@ -204,10 +211,7 @@ static void run_key_head(struct qk_job *job, size_t kv_head)
         struct row_span block = {(uint32_t)block_lo, (uint32_t)min_size(block_lo + job->block_keys, job->hi)};
 
         qk_keys_pack(&job->keys, block.lo, block.hi, job->isa->panel_keys, job->packed, job->scratch[0].row);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(job->n_threads) if (group * n_tiles > 1)
-        for (size_t item = 0; item < group * n_tiles; item++)
-            tile_against_block(job, &job->scratch[thread_index()], kv_head * group + item / n_tiles,
-                               item % n_tiles * job->tile_rows, block);
+        parallel_for(group * n_tiles, job->n_threads, run_tile, &(struct qk_block){job, kv_head, n_tiles, block});
         block_lo += job->block_keys;
     } while (block_lo < job->hi);
 }
@@ -222,7 +226,7 @@ static enum status qk_job_init(struct qk_job *job, const struct qk_entropy_args 
     job->rows = ret;
     job->isa = choose_isa();
     micro_rows = job->isa->micro_rows;
-    job->n_threads = cpu_threads();
+    job->n_threads = args->n_heads * args->n_rows * dim < FEW_NUMBERS ? 1 : cpu_threads();
     job->factor = qk_query_factor(args);
     job->keys.dtype = args->dtype;
     job->keys.n = args->n_cols;

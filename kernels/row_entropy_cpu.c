@@ -1,6 +1,7 @@
 /* Entropy of stored weights on the CPU: a float pass per row (row_entropy_body.h), finished by row_finish(). Rows go to
  * threads whole, so their number changes no bit. */
 #include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
 #include "kernels/row_entropy.h"
 #include "kernels/row_entropy_isa.h"
 
@@ -29,24 +30,46 @@ static struct row_stat stat_of_row(const void *weights, size_t n, enum dtype typ
     return row_finish(weights, n, type, better, place, &sums);
 }
 
-enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat *ret, struct error *err)
-{
-    row_entropy_pass *pass = choose_pass();
-    const char *base = args->weights;
-    size_t row_bytes, n_rows;
+/* Rows of one item: enough that taking it costs nothing beside them. */
+enum { ITEM_ROWS = 32 };
 
-    TRY(row_check(args, err));
-    row_bytes = args->n_cols * dtype_bytes(args->dtype);
-    n_rows = args->n_heads * args->n_rows;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(cpu_threads()) if (n_rows > 8)
-    for (size_t i = 0; i < n_rows; i++) {
-        struct row_span span = args->spans[i % args->n_rows];
-        const char *first = base + i * row_bytes + span.lo * dtype_bytes(args->dtype);
+/* So few keys are done before a thread is made. */
+enum { FEW_KEYS = 1 << 17 };
+
+struct row_job {
+    const struct row_entropy_args *args;
+    struct row_stat *rows;
+    row_entropy_pass *pass;
+    size_t n_rows, row_bytes;
+};
+
+static void run_item(void *context, size_t item, int thread)
+{
+    const struct row_job *job = context;
+    const struct row_entropy_args *args = job->args;
+    size_t last = (item + 1) * ITEM_ROWS < job->n_rows ? (item + 1) * ITEM_ROWS : job->n_rows;
+
+    (void)thread;
+    for (size_t i = item * ITEM_ROWS; i < last; i++) {
+        size_t row = i % args->n_rows;
+        struct row_span span = args->spans[row];
+        const char *first = (const char *)args->weights + i * job->row_bytes + span.lo * dtype_bytes(args->dtype);
 
         if (span.lo < span.hi)
-            ret[i] = stat_of_row(first, span.hi - span.lo, args->dtype, row_place(args, i % args->n_rows), pass);
+            job->rows[i] = stat_of_row(first, span.hi - span.lo, args->dtype, row_place(args, row), job->pass);
         else
-            ret[i] = row_without_value(ROW_EMPTY, 0);
+            job->rows[i] = row_without_value(ROW_EMPTY, 0);
     }
+}
+
+enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat *ret, struct error *err)
+{
+    struct row_job job = {.args = args, .rows = ret, .pass = choose_pass()};
+
+    TRY(row_check(args, err));
+    job.row_bytes = args->n_cols * dtype_bytes(args->dtype);
+    job.n_rows = args->n_heads * args->n_rows;
+    parallel_for((job.n_rows + ITEM_ROWS - 1) / ITEM_ROWS, job.n_rows * args->n_cols < FEW_KEYS ? 1 : cpu_threads(),
+                 run_item, &job);
     return OK;
 }

@@ -1,6 +1,7 @@
 #include "kernels/row_stats.h"
 
 #include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,19 +147,51 @@ void head_stats_finish(struct head_stats *h)
         h->entropy_quantile[i] = quantile(h->entropies, n, quantiles[i]);
 }
 
+struct heads_job {
+    struct head_stats *heads;
+    const struct row_stat *rows;
+    size_t n_rows;
+    double sum_tolerance;
+};
+
+static void add_item(void *context, size_t head, int thread)
+{
+    const struct heads_job *job = context;
+
+    (void)thread;
+    head_stats_add(&job->heads[head], job->rows + head * job->n_rows, job->n_rows, job->sum_tolerance);
+}
+
+static void finish_item(void *context, size_t head, int thread)
+{
+    const struct heads_job *job = context;
+
+    (void)thread;
+    head_stats_finish(&job->heads[head]);
+}
+
+/* Few rows are done before a thread is made. */
+static int threads_for(size_t n_rows)
+{
+    return n_rows < 4096 ? 1 : cpu_threads();
+}
+
 void heads_add(struct head_stats *heads, size_t n_heads, const struct row_stat *rows, size_t n_rows,
                double sum_tolerance)
 {
-#pragma omp parallel for schedule(static) num_threads(cpu_threads()) if (n_heads > 1 && n_rows > 64)
-    for (size_t h = 0; h < n_heads; h++)
-        head_stats_add(&heads[h], rows + h * n_rows, n_rows, sum_tolerance);
+    struct heads_job job = {heads, rows, n_rows, sum_tolerance};
+
+    parallel_for(n_heads, threads_for(n_heads * n_rows), add_item, &job);
 }
 
 void heads_finish(struct head_stats *heads, size_t n_heads)
 {
-#pragma omp parallel for schedule(static) num_threads(cpu_threads()) if (n_heads > 1)
+    struct heads_job job = {.heads = heads};
+    size_t n_rows = 0;
+
     for (size_t h = 0; h < n_heads; h++)
-        head_stats_finish(&heads[h]);
+        n_rows += (size_t)heads[h].n_rows[ROW_OK];
+    parallel_for(n_heads, threads_for(n_rows), finish_item, &job);
 }
 
 int head_has_collapsed(const struct head_stats *h)

@@ -6,9 +6,13 @@
 #include "core/io/dump_map.h"
 #include "core/io/dump_reader.h"
 #include "core/io/h5guard.h"
+#include "core/io/hash_job.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct dump_format *const formats[] = {&dump_hdf5, &dump_safetensors, &dump_npz, &dump_npy};
 
@@ -82,12 +86,7 @@ static void attempt_hdf5(const char *path, const void *options)
         return; /* the caller finds it again, and says it */
 }
 
-enum status dump_open(struct dump *d, const char *path, struct error *err)
-{
-    return dump_open_as(d, path, NULL, err);
-}
-
-enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
+enum status dump_begin(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
 {
     const struct dump_format *format;
     AUTO(dump) dump = {0};
@@ -97,14 +96,42 @@ enum status dump_open_as(struct dump *d, const char *path, const struct dump_opt
     if (format == &dump_hdf5)
         TRY(h5guard_call(path, attempt_hdf5, options, err));
     TRY(open_all(&dump, path, format, options, err));
-    TRY(sha256_file(&dump.source.hash, path, err));
+    TRY(hash_job_start(&dump.hashing, dump.path, err));
     *d = dump;
     memset(&dump, 0, sizeof dump);
     return OK;
 }
 
+enum status dump_settle(struct dump *d, struct error *err)
+{
+    struct hash_job *job = d->hashing;
+
+    d->hashing = NULL;
+    return hash_job_finish(job, &d->source.hash, err);
+}
+
+enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
+{
+    AUTO(dump) dump = {0};
+
+    TRY(dump_begin(&dump, path, options, err));
+    TRY(dump_settle(&dump, err));
+    *d = dump;
+    memset(&dump, 0, sizeof dump);
+    return OK;
+}
+
+enum status dump_open(struct dump *d, const char *path, struct error *err)
+{
+    return dump_open_as(d, path, NULL, err);
+}
+
 void dump_done(struct dump *d)
 {
+    struct error ignored = {0};
+
+    if (hash_job_finish(d->hashing, NULL, &ignored) != OK)
+        error_clear(&ignored);
     if (d->reader)
         d->reader->format->free(d->reader);
     arena_done(&d->arena);
@@ -173,4 +200,52 @@ enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_h
     size_t n_cols = layer < d->n_layers ? d->layers[layer].n_cols : 0;
 
     return read_rows(d, layer, "k", sample, kv_head, 0, n_cols, ret, err);
+}
+
+/* Maps bytes [from, from + bytes) of a file, unless it ends before. */
+static void map_range(int fd, uint64_t from, size_t bytes, struct dump_view *ret)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = from % page;
+    struct stat sb;
+    void *map;
+
+    if (bytes == 0 || fstat(fd, &sb) || !S_ISREG(sb.st_mode) || from > (uint64_t)sb.st_size ||
+        bytes > (uint64_t)sb.st_size - from)
+        return;
+    map = mmap(NULL, bytes + skip, PROT_READ, MAP_PRIVATE, fd, (off_t)(from - skip));
+    if (map == MAP_FAILED)
+        return;
+    posix_madvise(map, bytes + skip, POSIX_MADV_SEQUENTIAL);
+    ret->map = map;
+    ret->map_bytes = bytes + skip;
+    ret->rows = (const char *)map + skip;
+}
+
+void dump_view_done(struct dump_view *v)
+{
+    if (v->map)
+        munmap(v->map, v->map_bytes);
+    memset(v, 0, sizeof *v);
+}
+
+enum status dump_view(struct dump *d, size_t layer, size_t sample, enum dump_part part, size_t first, size_t n,
+                      struct dump_view *ret, struct error *err)
+{
+    static const char *const names[] = {"attn_weights", "q", "k"};
+    const struct dump_layer *l = &d->layers[layer];
+    size_t heads = part == DUMP_PART_K ? l->n_kv_heads : l->n_heads;
+    size_t rows = part == DUMP_PART_K ? l->n_cols : l->n_rows;
+    size_t row_bytes = (part == DUMP_PART_WEIGHTS ? l->n_cols : l->dim) * dtype_bytes(l->dtype);
+    struct dump_name name = dump_layout_name(l, names[part]);
+    uint64_t offset = 0;
+    int fd = -1;
+
+    memset(ret, 0, sizeof *ret);
+    if (sample >= d->n_samples || first > heads * rows || n > heads * rows - first)
+        return error_set(err, ERR_INTERNAL, "'%s': rows %zu + %zu of '%s' do not exist", d->path, first, n, name.text);
+    if (d->reader->format->locate)
+        TRY(d->reader->format->locate(d->reader, name.text, &fd, &offset, err));
+    if (fd >= 0)
+        map_range(fd, offset + ((uint64_t)sample * heads * rows + first) * row_bytes, n * row_bytes, ret);
+    return OK;
 }

@@ -48,6 +48,7 @@ struct dump {
     bool is_mapped;             /* a layout map says where things stand */
     char *notice;               /* what was assumed about the file and must be told, or NULL */
     struct dump_reader *reader; /* owned */
+    struct hash_job *hashing;   /* owned: source.hash is on its way; NULL: it is there */
 };
 
 /* Finds the format by magic bytes and reads everything but the tensors; every size is checked against the file. */
@@ -63,6 +64,11 @@ struct dump_options {
 /* The same; options may be NULL. */
 MUST_CHECK enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options,
                                     struct error *err);
+
+/* The same, but source.hash may come later: it is there after dump_settle(), which waits for it. */
+MUST_CHECK enum status dump_begin(struct dump *d, const char *path, const struct dump_options *options,
+                                  struct error *err);
+MUST_CHECK enum status dump_settle(struct dump *d, struct error *err);
 void dump_done(struct dump *d);
 
 /* Visible columns of each of layer->n_rows query rows of a sample. A row is valid when its key index p = query_start +
@@ -80,5 +86,20 @@ MUST_CHECK enum status dump_read_q(struct dump *d, size_t layer, size_t sample, 
                                    void *ret, struct error *err);
 MUST_CHECK enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_head, void *ret,
                                    struct error *err);
+
+enum dump_part { DUMP_PART_WEIGHTS, DUMP_PART_Q, DUMP_PART_K };
+
+/* Rows of a tensor as they lie in the file, mapped into memory. */
+struct dump_view {
+    const void *rows; /* NULL where they cannot be had so: read them */
+    void *map;        /* owned */
+    size_t map_bytes;
+};
+
+/* Rows [first, first + n) of a sample, counted through all its heads; the same values that the readers above give.
+ * `rows` is NULL, and OK, where the container compresses them or swaps their bytes, or the file is too short. */
+MUST_CHECK enum status dump_view(struct dump *d, size_t layer, size_t sample, enum dump_part part, size_t first,
+                                 size_t n, struct dump_view *ret, struct error *err);
+void dump_view_done(struct dump_view *v);
 
 #endif

@@ -424,6 +424,26 @@ static enum status hdf5_block(struct dump_reader *r, const char *name, const siz
     return OK;
 }
 
+static enum status hdf5_locate(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset,
+                               struct error *err)
+{
+    struct tensor *t = NULL;
+    void *handle = NULL;
+    haddr_t at;
+
+    TRY(find_tensor(r, name, &t, err));
+    *ret_fd = -1;
+    if (t->is_chunked || t->is_swapped)
+        return OK;
+    at = H5Dget_offset(t->ds.id); /* none for compact and chunked datasets, and where nothing was written */
+    if (at != HADDR_UNDEF && H5Fget_vfd_handle(self(r)->file.id, H5P_DEFAULT, &handle) >= 0 && handle) {
+        *ret_fd = *(const int *)handle;
+        *ret_offset = at;
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return OK;
+}
+
 static bool hdf5_knows(const unsigned char *head, size_t n)
 {
     return n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
@@ -449,4 +469,5 @@ const struct dump_format dump_hdf5 = {
     .numbers = hdf5_numbers,
     .shape = hdf5_shape,
     .block = hdf5_block,
+    .locate = hdf5_locate,
 };

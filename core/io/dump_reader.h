@@ -83,6 +83,11 @@ struct dump_format {
      * they lie in one piece along dimension rank - 2. */
     enum status (*block)(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
                          struct error *err);
+
+    /* Where the tensor's values lie, if they do in native byte order and one after the other: a file descriptor,
+     * borrowed, and an offset; else *ret_fd is -1, and OK. NULL: never. */
+    enum status (*locate)(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset,
+                          struct error *err);
 };
 
 extern const struct dump_format dump_hdf5, dump_safetensors, dump_npz, dump_npy;

@@ -386,3 +386,17 @@ enum status flat_block(struct dump_reader *r, const char *name, const size_t *at
     }
     return flat_read(self(r), a, first, n_rows * a->dim[a->rank - 1], ret, err);
 }
+
+enum status flat_locate(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset, struct error *err)
+{
+    const struct flat_array *a = find(self(r), name, 4);
+
+    if (!a)
+        return not_there(self(r), name, 4, err);
+    *ret_fd = -1;
+    if (a->is_swapped)
+        return OK;
+    TRY(self(r)->source(self(r), a, ret_fd, err));
+    *ret_offset = a->offset;
+    return OK;
+}

@@ -23,6 +23,7 @@ enum status flat_table_row(struct dump_reader *r, const char *name, size_t row, 
 enum status flat_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err);
 enum status flat_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
                       void *ret, struct error *err);
+enum status flat_locate(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset, struct error *err);
 
 enum status flat_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena, char ***ret,
                          size_t *ret_n, struct error *err);
@@ -35,6 +36,6 @@ enum status flat_block(struct dump_reader *r, const char *name, const size_t *at
     .has = flat_has, .layer_names = flat_layer_names, .attr_text = flat_attr_text, .attr_i64 = flat_attr_i64,          \
     .attr_double = flat_attr_double, .texts = flat_texts, .integers = flat_integers, .table = flat_table,              \
     .table_row = flat_table_row, .tensor = flat_tensor, .rows = flat_rows, .numbers = flat_numbers,                    \
-    .shape = flat_shape, .block = flat_block
+    .shape = flat_shape, .block = flat_block, .locate = flat_locate
 
 #endif

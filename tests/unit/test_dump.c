@@ -205,3 +205,88 @@ Test(dump, spans_follow_mask_window_and_first_column)
                   i, spans[cases[i].row].lo, spans[cases[i].row].hi);
     }
 }
+
+/* Bytes of all heads, as the readers give them one by one. */
+static char *read_all_heads(struct dump *d, size_t layer, size_t sample, size_t *ret_bytes)
+{
+    const struct dump_layer *l = &d->layers[layer];
+    size_t width = l->kind == DUMP_QK ? l->dim : l->n_cols;
+    size_t head_bytes = l->n_rows * width * dtype_bytes(l->dtype), h;
+    char *bytes = malloc(l->n_heads * head_bytes + 1);
+    struct error err = {0};
+
+    for (h = 0; h < l->n_heads; h++) {
+        if (l->kind == DUMP_QK)
+            MUST(dump_read_q(d, layer, sample, h, 0, l->n_rows, bytes + h * head_bytes, &err));
+        else
+            MUST(dump_read_weights(d, layer, sample, h, 0, l->n_rows, bytes + h * head_bytes, &err));
+    }
+    *ret_bytes = l->n_heads * head_bytes;
+    return bytes;
+}
+
+/* Returns whether the file could be mapped. */
+static bool check_views(struct dump *d, size_t layer, size_t sample)
+{
+    const struct dump_layer *l = &d->layers[layer];
+    enum dump_part part = l->kind == DUMP_QK ? DUMP_PART_Q : DUMP_PART_WEIGHTS;
+    size_t n = l->n_heads * l->n_rows, bytes;
+    char *want = read_all_heads(d, layer, sample, &bytes);
+    struct dump_view all = {0}, last = {0}, none = {0};
+    struct error err = {0};
+    bool is_mapped;
+
+    MUST(dump_view(d, layer, sample, part, 0, n, &all, &err));
+    MUST(dump_view(d, layer, sample, part, n - 1, 1, &last, &err));
+    cr_assert(dump_view(d, layer, sample, part, n, 1, &none, &err) == ERR_INTERNAL, "beyond the end");
+    is_mapped = all.rows != NULL;
+    cr_assert(is_mapped == (last.rows != NULL));
+    if (is_mapped) {
+        cr_assert(memcmp(all.rows, want, bytes) == 0, "'%s', layer %zu, sample %zu", d->path, layer, sample);
+        cr_assert(memcmp(last.rows, want + bytes / n * (n - 1), bytes / n) == 0);
+    }
+    dump_view_done(&all);
+    dump_view_done(&last);
+    free(want);
+    return is_mapped;
+}
+
+Test(dump, a_view_shows_what_the_readers_read)
+{
+    static const struct {
+        const char *name;
+        bool is_mapped;
+    } all[] = {
+        {"short_fp32.h5", true},      {"short_fp16.npz", true}, {"short_qk_fp16.safetensors", true},
+        {"short_bf16.npz", true},     {"short_fp16.h5", false}, {"short_fp16.safetensors", true},
+        {"minilm_qk_fp32.h5", false},
+    };
+    char path[128];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        AUTO(dump) d = {0};
+        struct error err = {0};
+
+        snprintf(path, sizeof path, "tests/fixtures/dumps/%s", all[i].name);
+        MUST(dump_open(&d, path, &err));
+        for (size_t layer = 0; layer < d.n_layers; layer++)
+            for (size_t sample = 0; sample < d.n_samples; sample++)
+                cr_assert(check_views(&d, layer, sample) == all[i].is_mapped, "%s", path);
+    }
+}
+
+Test(dump, the_hash_may_come_later)
+{
+    AUTO(dump) d = {0};
+    AUTO(dump) unsettled = {0};
+    struct error err = {0};
+    struct sha256 hash = {""};
+
+    MUST(sha256_file(&hash, "tests/fixtures/dumps/short_fp16.h5", &err));
+    MUST(dump_begin(&unsettled, "tests/fixtures/dumps/short_fp16.h5", NULL, &err));
+    MUST(dump_begin(&d, "tests/fixtures/dumps/short_fp16.h5", NULL, &err));
+    MUST(dump_settle(&d, &err));
+    cr_assert(eq(str, d.source.hash.hex, hash.hex));
+    MUST(dump_settle(&d, &err));
+    cr_assert(eq(str, d.source.hash.hex, hash.hex), "settled twice");
+}
