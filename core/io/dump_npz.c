@@ -24,7 +24,7 @@ enum { N_SPILLS = 2 };
 #define MAX_SPILL ((uint64_t)256 << 30)
 
 /* Attributes: a few hundred bytes a layer. */
-enum { MAX_META = 32 << 20 };
+enum { MAX_META = 16 << 20 };
 
 struct spill {
     int fd; /* -1 = none */

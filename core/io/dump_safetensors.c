@@ -12,8 +12,8 @@
  * values, which the header's data_offsets must cover without gap or overlap.
  * https://github.com/huggingface/safetensors#format */
 
-/* Its authors stop at 100 MB; a hundredth of that describes the largest dump, and JSON takes many times its size. */
-enum { MAX_HEADER = 32 << 20 };
+/* Its authors stop at 100 MB; this describes 100,000 tensors, and parsed JSON takes up to fifty times its size. */
+enum { MAX_HEADER = 16 << 20 };
 
 static const struct {
     const char *name;

@@ -61,11 +61,8 @@ static enum status refill(struct stream *s, struct error *err)
 {
     size_t n = 0;
 
-    if (s->inflate.avail_in > 0)
-        return OK;
-    if (s->left == 0)
-        return zipfile_bad(s->z, s->m, err, "the compressed bytes end too early, at byte %llu of the file",
-                           (unsigned long long)s->at);
+    if (s->inflate.avail_in > 0 || s->left == 0)
+        return OK; /* a few bytes of input can stand for more output than was asked for */
     TRY(take(s, s->in, sizeof s->in, &n, err));
     s->inflate.next_in = s->in;
     s->inflate.avail_in = (uInt)n;
@@ -86,6 +83,9 @@ static enum status stream_read(struct stream *s, unsigned char *ret, size_t len,
         got = inflate(&s->inflate, Z_NO_FLUSH);
         if (got == Z_MEM_ERROR)
             return error_set(err, ERR_MEMORY, "no memory to inflate '%s'", s->z->path);
+        if (got == Z_BUF_ERROR && s->left == 0)
+            return zipfile_bad(s->z, s->m, err, "the compressed bytes end too early, at byte %llu of the file",
+                               (unsigned long long)s->at);
         if (got != Z_OK && got != Z_STREAM_END)
             return zipfile_bad(s->z, s->m, err, "the compressed bytes are damaged before byte %llu of the file",
                                (unsigned long long)(s->at - s->inflate.avail_in));

@@ -401,6 +401,32 @@ Test(dump_npz, what_inflates_to_another_size_is_refused)
     wants(ERR_FORMAT, "the shape asks for 16 bytes of values, there are 17");
 }
 
+/* Zeros take a thousandth of their bytes, so that output comes after the last input was taken; where it stops at the
+ * end of a piece depends on the length of the whole. */
+Test(dump_npz, what_deflates_well_is_read_whole)
+{
+    enum { N = 1024 };
+    float *weights = calloc((size_t)N * N, sizeof *weights), *got = calloc((size_t)N * N, sizeof *got);
+    size_t i;
+
+    weights[0] = 1;
+    for (i = 0; i < 40; i++) {
+        char header[200];
+        struct plan plan = {
+            .header = header, .weights = weights, .weights_len = sizeof *weights * N * N, .is_deflated = true};
+        struct error err = {0};
+        AUTO(dump) d = {0};
+
+        snprintf(header, sizeof header, "%s%*s", DICT("<f4", "(1, 1, 1024, 1024)"), (int)i, "");
+        put_plan(&plan);
+        MUST(dump_open(&d, folder_file("x.npz"), &err));
+        MUST(dump_read_weights(&d, 0, 0, 0, 0, N, got, &err));
+        cr_assert(memcmp(weights, got, sizeof *weights * N * N) == 0);
+    }
+    free(weights);
+    free(got);
+}
+
 Test(dump_npz, needs_room_for_what_is_deflated)
 {
     struct plan plan = {.is_deflated = true};
