@@ -51,6 +51,18 @@ static enum status take_hash(const struct json_at *run, struct sha256 *ret, stru
     return OK;
 }
 
+/* A run that counted twice would look like one without noise. */
+static enum status check_new(const struct baseline *b, const struct accepted *r, const struct json_at *run,
+                             struct error *err)
+{
+    const struct accepted *other;
+
+    for (other = b->runs; other < r; other++)
+        if (strcmp(other->hash.hex, r->hash.hex) == 0)
+            return json_bad(run, err, "the run '%.60s' stands there twice", r->file);
+    return OK;
+}
+
 static enum status take_run(struct baseline *b, struct accepted *r, const struct json_at *run, struct error *err)
 {
     static const char *const keys[] = {"file", "sha256", "reason", "when_utc"};
@@ -64,6 +76,7 @@ static enum status take_run(struct baseline *b, struct accepted *r, const struct
         return json_bad(&at, err, "'%.60s' leads out of the baseline's folder", text);
     TRY(arena_strdup(&b->arena, text, &r->file, err));
     TRY(take_hash(run, &r->hash, err));
+    TRY(check_new(b, r, run, err));
     TRY(json_text_or(run, "reason", "", &text, err));
     TRY(arena_strdup(&b->arena, text, &r->reason, err));
     TRY(json_text_or(run, "when_utc", "", &text, err));

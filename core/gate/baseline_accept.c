@@ -197,8 +197,8 @@ static enum status store(const struct baseline *b, const struct accepted *a, con
     return summary_file_write(b, runs->items, runs->n, err);
 }
 
-/* Two at once would each write a list without the other's run. */
-static enum status check_unchanged(const struct baseline *b, const char *dir, const char *run_path, struct error *err)
+/* Two at once would each write a list without the other's run: whether one came between reading and locking. */
+static enum status check_stale(const struct baseline *b, const char *dir, bool *ret, struct error *err)
 {
     AUTO(baseline) now = {0};
     struct error why = {0};
@@ -206,15 +206,13 @@ static enum status check_unchanged(const struct baseline *b, const char *dir, co
 
     if (st != OK && st != ERR_NO_VERDICT)
         return error_set(err, st, "%s", why.message);
-    if (now.n_runs != b->n_runs)
-        return error_set(err, ERR_IO, "another run was accepted into baseline '%s' meanwhile: accept '%s' again",
-                         b->name, run_path);
+    *ret = now.n_runs != b->n_runs;
     return OK;
 }
 
 /* The lock is on the folder and goes with this process, however that ends. */
 static enum status store_locked(const struct baseline *b, const char *dir, const struct accepted *a,
-                                const struct runs *runs, const char *run_path, struct error *err)
+                                const struct runs *runs, const char *run_path, bool *ret_stale, struct error *err)
 {
     enum status st;
     int fd;
@@ -224,8 +222,8 @@ static enum status store_locked(const struct baseline *b, const char *dir, const
     if (fd < 0 || flock(fd, LOCK_EX)) {
         st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", b->dir, strerror(errno));
     } else {
-        st = check_unchanged(b, dir, run_path, err);
-        if (st == OK)
+        st = check_stale(b, dir, ret_stale, err);
+        if (st == OK && !*ret_stale)
             st = store(b, a, runs, run_path, err);
     }
     if (fd >= 0)
@@ -233,17 +231,29 @@ static enum status store_locked(const struct baseline *b, const char *dir, const
     return st;
 }
 
-enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
-                            struct error *err)
+static enum status accept_once(const char *dir, const char *name, const char *run_path, const char *reason,
+                               bool *ret_stale, struct error *err)
 {
     AUTO(baseline) b = {0};
     AUTO(runs) runs = {0};
     struct accepted added = {0};
 
-    if (!reason || !reason[0])
-        return error_set(err, ERR_USAGE, "say with --reason why '%s' is accepted", run_path);
     TRY(open_or_new(&b, dir, name, err));
     TRY(describe(&b, &added, run_path, reason, err));
     TRY(read_runs(&runs, &b, run_path, err));
-    return store_locked(&b, dir, &added, &runs, run_path, err);
+    return store_locked(&b, dir, &added, &runs, run_path, ret_stale, err);
+}
+
+enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
+                            struct error *err)
+{
+    AUTO(buf) quoted = {0};
+    bool is_stale = true;
+
+    if (!reason || !reason[0])
+        return error_set(err, ERR_USAGE, "say with --reason why '%s' is accepted", run_path);
+    TRY(put_text(&quoted, reason, err)); /* before anything is written */
+    while (is_stale)
+        TRY(accept_once(dir, name, run_path, reason, &is_stale, err));
+    return OK;
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 TestSuite(baseline, .init = folder_make, .fini = folder_drop);
 
@@ -130,6 +132,32 @@ Test(baseline, notices_a_changed_run)
     cr_assert(strstr(err.message, "was changed after it was accepted") != NULL, "%s", err.message);
 }
 
+Test(baseline, runs_accepted_at_once_are_all_kept)
+{
+    static const char *const names[] = {"1.h5", "2.h5", "3.h5", "4.h5"};
+    const char *dir = folder_file("b");
+    AUTO(baseline) b = {0};
+    int i, state = 0;
+
+    for (i = 0; i < 4; i++)
+        run_file(names[i], i, true);
+    for (i = 0; i < 4; i++)
+        if (fork() == 0)
+            _exit(baseline_accept(dir, "main", folder_file(names[i]), "at once", &err) == OK ? 0 : 1);
+    for (i = 0; i < 4; i++)
+        cr_assert(wait(&state) > 0 && state == 0);
+    MUST(baseline_open(&b, dir, "main", &err));
+    cr_assert(eq(sz, b.n_runs, 4));
+}
+
+Test(baseline, a_reason_that_is_no_text_leaves_nothing_behind)
+{
+    const char *dir = folder_file("b");
+
+    cr_assert(eq(int, baseline_accept(dir, "main", run_file("1.h5", 3, true), "why \xff", &err), ERR_USAGE));
+    cr_assert(not(file_exists(folder_file("b/main"))));
+}
+
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 Test(baseline, refuses_foreign_indexes)
@@ -148,6 +176,9 @@ Test(baseline, refuses_foreign_indexes)
         {"{\"schema\": 1, \"runs\": [{\"file\": \"../a.h5\", \"sha256\": \"" HASH "\"}]}", "leads out"},
         {"{\"schema\": 1, \"runs\": [{\"file\": \"/etc/passwd\", \"sha256\": \"" HASH "\"}]}", "leads out"},
         {"{\"schema\": 1, \"runs\": [{\"file\": \"a.h5\", \"sha\": \"" HASH "\"}]}", "unknown key"},
+        {"{\"schema\": 1, \"runs\": [{\"file\": \"a.h5\", \"sha256\": \"" HASH
+         "\"}, {\"file\": \"b.h5\", \"sha256\": \"" HASH "\"}]}",
+         "twice"},
     };
     size_t i;
 
