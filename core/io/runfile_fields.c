@@ -132,7 +132,7 @@ static enum status get_hash(const struct h5 *group, const char *name, struct are
 static enum status get_field(const struct h5 *group, const struct runfile_field *f, struct arena *arena, char *at,
                              struct error *err)
 {
-    int64_t flag = 0;
+    int64_t number = 0;
 
     switch (f->kind) {
     case FIELD_TEXT:
@@ -140,14 +140,18 @@ static enum status get_field(const struct h5 *group, const struct runfile_field 
     case FIELD_HASH:
         return get_hash(group, f->name, arena, (struct sha256 *)at, err);
     case FIELD_I64:
-        return h5attr_i64(group, f->name, (int64_t *)(void *)at, err);
+        TRY(h5attr_i64(group, f->name, &number, err));
+        if (number < 0) /* they are counts */
+            return h5_bad(group, err, "attribute '%s' is %lld: it may not be negative", f->name, (long long)number);
+        *(int64_t *)(void *)at = number;
+        return OK;
     case FIELD_U64:
         return h5attr_u64(group, f->name, (uint64_t *)(void *)at, err);
     case FIELD_BOOL:
-        TRY(h5attr_i64(group, f->name, &flag, err));
-        if (flag != 0 && flag != 1)
-            return h5_bad(group, err, "attribute '%s' is %lld, it must be 0 or 1", f->name, (long long)flag);
-        *(bool *)at = flag == 1;
+        TRY(h5attr_i64(group, f->name, &number, err));
+        if (number != 0 && number != 1)
+            return h5_bad(group, err, "attribute '%s' is %lld, it must be 0 or 1", f->name, (long long)number);
+        *(bool *)at = number == 1;
         return OK;
     }
     return error_set(err, ERR_INTERNAL, "attribute '%s' has no kind", f->name);

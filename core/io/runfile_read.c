@@ -8,6 +8,7 @@
 #include "core/io/runfile_fields.h"
 #include "core/io/texts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,7 @@ static enum status read_cube(struct run *run, const struct h5 *group, const char
     int64_t version = 0;
     char *text = NULL;
     unsigned axes = 0;
+    size_t i;
 
     TRY(h5_dataset(group, metric, &ds, err));
     TRY(h5attr_text(&ds, "axes", &arena, &text, err));
@@ -227,6 +229,9 @@ static enum status read_cube(struct run *run, const struct h5 *group, const char
     TRY(read_meaning(&c, &ds, &arena, err));
     if (cube_len(&c) > 0)
         TRY(h5data_read(&ds, H5T_NATIVE_DOUBLE, c.values, err));
+    for (i = 0; i < cube_len(&c); i++)
+        if (isinf(c.values[i]))
+            return h5_bad(&ds, err, "cell %zu is infinite, which no metric is; the file may be damaged", i);
     return run_add_cube(run, &c, err);
 }
 

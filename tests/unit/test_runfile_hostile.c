@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <hdf5.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,23 @@ static void bad_flag(hid_t f)
 static void negative_seed(hid_t f)
 {
     put_i64(f, "/provenance", "seed", -1);
+}
+static void negative_limit(hid_t f)
+{
+    put_i64(f, "/provenance", "context_limit", -1);
+}
+static void infinite_cell(hid_t f)
+{
+    hid_t d = H5Dopen2(f, "cubes/attn.entropy", H5P_DEFAULT), s = H5Dget_space(d);
+    size_t n = (size_t)H5Sget_simple_extent_npoints(s);
+    double *values = calloc(n, sizeof *values);
+
+    cr_assert(values != NULL);
+    values[n - 1] = -INFINITY;
+    cr_assert(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    free(values);
+    H5Sclose(s);
+    H5Dclose(d);
 }
 static void no_provenance(hid_t f)
 {
@@ -216,6 +234,8 @@ Test(runfile_hostile, refuses_what_is_not_a_run_and_says_why)
         {text_as_number, "at /provenance: attribute 'model_asked' must be a text"},
         {bad_flag, "'is_complete' is 2"},
         {negative_seed, "'seed' is -1"},
+        {negative_limit, "'context_limit' is -1: it may not be negative"},
+        {infinite_cell, "at /cubes/attn.entropy: cell"},
         {no_provenance, "no group 'provenance'"},
         {no_axes, "at /axes: no dataset 'layer'"},
         {no_cubes, "no group 'cubes'"},
