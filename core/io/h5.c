@@ -180,6 +180,17 @@ enum status h5_dataset(const struct h5 *at, const char *name, struct h5 *ret, st
     return open_member(at, name, H5I_DATASET, ret, err);
 }
 
+static enum status check_link(const struct h5 *group, const char *name, struct error *err)
+{
+    H5L_info_t info;
+
+    if (H5Lget_info(group->id, name, &info, H5P_DEFAULT) < 0)
+        return h5_failed(group, ERR_FORMAT, "the group cannot be listed", err);
+    if (info.type == H5L_TYPE_EXTERNAL)
+        return h5_bad(group, err, "'%s' is a link to another file; store in this one what it leads to", name);
+    return OK;
+}
+
 enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, size_t *ret_n, struct error *err)
 {
     char name[MAX_NAME];
@@ -199,6 +210,7 @@ enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, s
             return h5_failed(group, ERR_FORMAT, "the group cannot be listed", err);
         if ((size_t)len >= sizeof name)
             return h5_bad(group, err, "a member has a name of %zd bytes, %d are the limit", len, MAX_NAME - 1);
+        TRY(check_link(group, name, err));
         TRY(arena_strdup(arena, name, &names[i], err));
     }
     *ret = names;

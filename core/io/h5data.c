@@ -103,11 +103,18 @@ enum status h5data_check(const struct h5 *ds, uint64_t max_ratio, struct error *
     return OK;
 }
 
+/* Integers, also where they stand as an enumeration (h5py writes its booleans so). */
 enum status h5data_is_integer(const struct h5 *ds, struct error *err)
 {
     AUTO(h5id) type = {.id = H5Dget_type(ds->id)};
+    AUTO(h5id) base = {0};
+    H5T_class_t class = type.id < 0 ? H5T_NO_CLASS : H5Tget_class(type.id);
 
-    if (type.id < 0 || H5Tget_class(type.id) != H5T_INTEGER || H5Tget_size(type.id) > sizeof(int64_t))
+    if (class == H5T_ENUM) {
+        base.id = H5Tget_super(type.id);
+        class = base.id < 0 ? H5T_NO_CLASS : H5Tget_class(base.id);
+    }
+    if (class != H5T_INTEGER || H5Tget_size(type.id) > sizeof(int64_t))
         return h5_bad(ds, err, "elements must be whole numbers of at most 64 bits");
     return OK;
 }

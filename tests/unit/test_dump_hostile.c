@@ -399,6 +399,35 @@ Test(dump_hostile, says_what_is_wrong_and_where)
     }
 }
 
+/* The reader takes the kind of link out of the library, so this is the first thing that its process does. */
+Test(dump_hostile, a_layer_in_another_file_is_named)
+{
+    hid_t f;
+
+    copy_fixture("tests/fixtures/dumps/short_fp16.h5");
+    f = H5Fopen(folder_file("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    cr_assert(H5Lcreate_external("other.h5", "/layers/000", f, "layers/007", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    cr_assert(H5Fclose(f) >= 0);
+    wants(ERR_FORMAT, "at /layers: '007' is a link to another file");
+}
+
+Test(dump_hostile, a_mask_of_booleans_is_read)
+{
+    const signed char no = 0, yes = 1;
+    hid_t f, type = H5Tenum_create(H5T_NATIVE_SCHAR);
+    struct error err = {0};
+    AUTO(dump) dump = {0};
+
+    H5Tenum_insert(type, "FALSE", &no);
+    H5Tenum_insert(type, "TRUE", &yes);
+    copy_fixture("tests/fixtures/dumps/short_fp16.h5");
+    f = H5Fopen(folder_file("x.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    data(f, "samples/mask", type, 2, (hsize_t[]){1, 44}, &yes);
+    cr_assert(H5Fclose(f) >= 0);
+    H5Tclose(type);
+    MUST(dump_open(&dump, folder_file("x.h5"), &err));
+}
+
 /* The same numbers, stored with the most significant byte first. */
 Test(dump_hostile, the_other_byte_order_is_turned)
 {
