@@ -3,6 +3,8 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +16,22 @@
 
 /* A chunk is inflated whole in memory: a larger one is a mistake or an attack. */
 #define MAX_CHUNK_BYTES ((size_t)1 << 30)
+
+/* Chunks that are inflated at the same time; rows of chunks that a head keeps. */
+enum { N_JOBS = 4, KEPT_ROWS = 4 };
+
+/* Less than this is inflated before a thread is made. */
+#define FEW_BYTES ((size_t)1 << 18)
+
+/* A chunk on its way from the file to its slot. */
+struct h5chunk_job {
+    hsize_t at[H5CHUNK_MAX_RANK];
+    unsigned char *raw, *plain; /* owned: stored bytes; after gzip, before the shuffle is undone */
+    size_t cap_raw, len;        /* stored bytes; 0: never written */
+    unsigned mask;
+    unsigned char *to; /* chunk_bytes */
+    bool is_broken;
+};
 
 struct h5chunk_slot {
     unsigned char *data; /* owned; NULL until first used */
@@ -28,8 +46,11 @@ void h5chunk_done(struct h5chunk *c)
     for (i = 0; i < c->n_slots; i++)
         free(c->slots[i].data);
     free(c->slots);
-    free(c->raw);
-    free(c->plain);
+    for (i = 0; c->jobs && i < N_JOBS; i++) {
+        free(c->jobs[i].raw);
+        free(c->jobs[i].plain);
+    }
+    free(c->jobs);
     memset(c, 0, sizeof *c);
 }
 
@@ -60,7 +81,8 @@ static size_t ceil_div(size_t a, size_t b)
 }
 
 /* Rows of all heads are read tile by tile. A chunk that belongs to one head is needed until its last row was read, so
- * two rows of chunks a head are kept; one that several heads share is needed for all of them. */
+ * some rows of chunks a head are kept, those that are inflated at the same time; one that several heads share is needed
+ * for all of them. */
 static enum status reserve_slots(struct h5chunk *c, struct error *err)
 {
     size_t across, heads, n, most = MAX_KEPT_BYTES / c->chunk_bytes;
@@ -69,7 +91,7 @@ static enum status reserve_slots(struct h5chunk *c, struct error *err)
         return OK;
     across = ceil_div(c->dim[3], c->chunk[3]);
     heads = ceil_div(c->dim[1], c->chunk[1]);
-    c->rows_kept = c->chunk[0] == 1 && c->chunk[1] == 1 ? 2 : ceil_div(c->dim[2], c->chunk[2]);
+    c->rows_kept = c->chunk[0] == 1 && c->chunk[1] == 1 ? KEPT_ROWS : ceil_div(c->dim[2], c->chunk[2]);
     if (!size_mul(across, heads, &n) || !size_mul(n, c->rows_kept, &n) || n > most)
         n = most ? most : 1;
     TRY(mem_new(n, sizeof *c->slots, &c->slots, err));
@@ -117,6 +139,7 @@ enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usabl
     if (!fits || !find_filters(c, list.id))
         return OK;
     TRY(reserve_slots(c, err));
+    TRY(mem_new(N_JOBS, sizeof *c->jobs, &c->jobs, err));
     *ret_usable = true;
     return OK;
 }
@@ -146,28 +169,28 @@ static void unshuffle(const unsigned char *from, unsigned char *to, size_t len, 
             to[i * element + j] = from[j * n + i];
 }
 
-/* The stored bytes of the chunk; *ret_len 0 when it was never written. */
-static enum status read_raw(struct h5chunk *c, const struct h5 *ds, const hsize_t *at, unsigned *ret_mask,
-                            size_t *ret_len, struct error *err)
+/* The stored bytes of the chunk at job->at, and room for what they become. */
+static enum status read_raw(struct h5chunk *c, const struct h5 *ds, struct h5chunk_job *job, struct error *err)
 {
     haddr_t address = HADDR_UNDEF;
     hsize_t stored = 0;
-    unsigned mask = 0;
     uint32_t read_mask = 0;
 
-    if (H5Dget_chunk_info_by_coord(ds->id, at, &mask, &address, &stored) < 0)
+    job->is_broken = false;
+    job->len = 0;
+    if (H5Dget_chunk_info_by_coord(ds->id, job->at, &job->mask, &address, &stored) < 0)
         return h5_failed(ds, ERR_FORMAT, "a chunk cannot be found; the file may be damaged", err);
-    *ret_len = 0;
     if (address == HADDR_UNDEF)
         return OK;
     /* gzip adds a few bytes at worst */
     if (stored == 0 || stored > c->chunk_bytes + c->chunk_bytes / 8 + 1024)
-        return broken(ds, at, err);
-    TRY(mem_grow(&c->raw, &c->cap_raw, (size_t)stored, 1, err));
-    if (H5Dread_chunk(ds->id, H5P_DEFAULT, at, &read_mask, c->raw) < 0)
+        return broken(ds, job->at, err);
+    TRY(mem_grow(&job->raw, &job->cap_raw, (size_t)stored, 1, err));
+    if (!job->plain && c->shuffle >= 0)
+        TRY(mem_new(c->chunk_bytes, 1, &job->plain, err));
+    if (H5Dread_chunk(ds->id, H5P_DEFAULT, job->at, &read_mask, job->raw) < 0)
         return h5_failed(ds, ERR_FORMAT, "a chunk cannot be read; the file may be damaged", err);
-    *ret_mask = mask;
-    *ret_len = (size_t)stored;
+    job->len = (size_t)stored;
     return OK;
 }
 
@@ -177,59 +200,120 @@ static bool is_used(int filter, unsigned mask)
     return filter >= 0 && !(mask & 1U << filter);
 }
 
-/* chunk_bytes bytes of a chunk; zeros where nothing was written. */
-static enum status decode(struct h5chunk *c, const struct h5 *ds, const hsize_t *at, unsigned char *ret,
-                          struct error *err)
+/* Writes chunk_bytes bytes; zeros where nothing was stored. Calls nothing of the library: any thread may do it. */
+static void decode(void *context, size_t item, int thread)
 {
-    const unsigned char *from;
-    unsigned mask = 0;
-    size_t len = 0;
+    const struct h5chunk *c = context;
+    struct h5chunk_job *job = &c->jobs[item];
+    const unsigned char *from = job->raw;
+    bool is_shuffled = is_used(c->shuffle, job->mask);
 
-    TRY(read_raw(c, ds, at, &mask, &len, err));
-    if (len == 0) {
-        memset(ret, 0, c->chunk_bytes);
-        return OK;
+    (void)thread;
+    if (job->len == 0) {
+        memset(job->to, 0, c->chunk_bytes);
+        return;
     }
-    from = c->raw;
-    if (is_used(c->deflate, mask)) {
-        unsigned char *to = ret;
+    if (is_used(c->deflate, job->mask)) {
+        unsigned char *to = is_shuffled ? job->plain : job->to;
 
-        if (is_used(c->shuffle, mask)) {
-            if (!c->plain)
-                TRY(mem_new(c->chunk_bytes, 1, &c->plain, err));
-            to = c->plain;
-        }
-        if (!inflate_all(c->raw, len, to, c->chunk_bytes))
-            return broken(ds, at, err);
+        job->is_broken = !inflate_all(job->raw, job->len, to, c->chunk_bytes);
         from = to;
-    } else if (len != c->chunk_bytes) {
-        return broken(ds, at, err);
+    } else {
+        job->is_broken = job->len != c->chunk_bytes;
     }
-    if (is_used(c->shuffle, mask))
-        unshuffle(from, ret, c->chunk_bytes, c->element);
-    else if (from != ret)
-        memcpy(ret, from, c->chunk_bytes);
+    if (job->is_broken)
+        return;
+    if (is_shuffled)
+        unshuffle(from, job->to, c->chunk_bytes, c->element);
+    else if (from != job->to)
+        memcpy(job->to, from, c->chunk_bytes);
+}
+
+static enum status decode_all(struct h5chunk *c, const struct h5 *ds, size_t n, struct error *err)
+{
+    size_t i;
+
+    parallel_for(n, n * c->chunk_bytes < FEW_BYTES ? 1 : cpu_threads(), decode, c);
+    for (i = 0; i < n; i++)
+        if (c->jobs[i].is_broken)
+            return broken(ds, c->jobs[i].at, err);
     return OK;
 }
 
-static enum status find_chunk(struct h5chunk *c, const struct h5 *ds, const size_t *index, const unsigned char **ret,
+static struct h5chunk_slot *slot_of(struct h5chunk *c, const size_t *index)
+{
+    size_t across = ceil_div(c->dim[3], c->chunk[3]);
+    size_t slot = ((index[1] * c->rows_kept + index[2] % c->rows_kept) * across + index[3]) % c->n_slots;
+
+    return &c->slots[slot];
+}
+
+static void corner(const struct h5chunk *c, const size_t *index, hsize_t at[H5CHUNK_MAX_RANK])
+{
+    size_t i;
+
+    for (i = 0; i < H5CHUNK_MAX_RANK; i++)
+        at[i] = index[i] * c->chunk[i];
+}
+
+/* Does the slot hold the chunk at `at`? */
+static bool is_held(const struct h5chunk_slot *s, const hsize_t *at)
+{
+    return s->is_filled && memcmp(s->at, at, sizeof s->at) == 0;
+}
+
+/* Makes the chunk at `index` the next job, unless its slot has it already or waits for another one; *ret_n counts. */
+static enum status add_job(struct h5chunk *c, const struct h5 *ds, const size_t *index, size_t *ret_n,
+                           struct error *err)
+{
+    struct h5chunk_slot *s = slot_of(c, index);
+    struct h5chunk_job *job = &c->jobs[*ret_n];
+    size_t i;
+
+    corner(c, index, job->at);
+    if (is_held(s, job->at))
+        return OK;
+    if (!s->data)
+        TRY(mem_new(c->chunk_bytes, 1, &s->data, err));
+    for (i = 0; i < *ret_n; i++)
+        if (c->jobs[i].to == s->data)
+            return OK;
+    s->is_filled = false;
+    TRY(read_raw(c, ds, job, err));
+    job->to = s->data;
+    memcpy(s->at, job->at, sizeof s->at);
+    (*ret_n)++;
+    return OK;
+}
+
+/* Fills the slot of the chunk at `index`, and of those below it up to row `last` as far as slots are kept. */
+static enum status fill_slots(struct h5chunk *c, const struct h5 *ds, const size_t *index, size_t last,
                               struct error *err)
 {
-    size_t across = ceil_div(c->dim[3], c->chunk[3]), i;
-    size_t slot = ((index[1] * c->rows_kept + index[2] % c->rows_kept) * across + index[3]) % c->n_slots;
-    struct h5chunk_slot *s = &c->slots[slot];
+    size_t at[4], n = 0, rows, i;
+    enum status st;
+
+    memcpy(at, index, sizeof at);
+    for (rows = 0; rows < c->rows_kept && n < N_JOBS && at[2] * c->chunk[2] < last; rows++, at[2]++)
+        TRY(add_job(c, ds, at, &n, err));
+    st = decode_all(c, ds, n, err);
+    for (i = 0; st == OK && i < n; i++) {
+        memcpy(at, index, sizeof at);
+        at[2] = (size_t)(c->jobs[i].at[2] / c->chunk[2]);
+        slot_of(c, at)->is_filled = true;
+    }
+    return st;
+}
+
+static enum status find_chunk(struct h5chunk *c, const struct h5 *ds, const size_t *index, size_t last,
+                              const unsigned char **ret, struct error *err)
+{
+    struct h5chunk_slot *s = slot_of(c, index);
     hsize_t at[H5CHUNK_MAX_RANK];
 
-    for (i = 0; i < 4; i++)
-        at[i] = index[i] * c->chunk[i];
-    if (!s->is_filled || memcmp(s->at, at, sizeof at) != 0) {
-        if (!s->data)
-            TRY(mem_new(c->chunk_bytes, 1, &s->data, err));
-        s->is_filled = false;
-        TRY(decode(c, ds, at, s->data, err));
-        memcpy(s->at, at, sizeof at);
-        s->is_filled = true;
-    }
+    corner(c, index, at);
+    if (!is_held(s, at))
+        TRY(fill_slots(c, ds, index, last, err));
     *ret = s->data;
     return OK;
 }
@@ -251,7 +335,7 @@ enum status h5chunk_rows(struct h5chunk *c, const struct h5 *ds, size_t sample, 
             size_t n = c->dim[3] - left < c->chunk[3] ? c->dim[3] - left : c->chunk[3];
             const unsigned char *data = NULL;
 
-            TRY(find_chunk(c, ds, index, &data, err));
+            TRY(find_chunk(c, ds, index, last, &data, err));
             for (r = from; r < to; r++)
                 memcpy(ret + ((r - row) * c->dim[3] + left) * c->element,
                        data + ((plane * c->chunk[2] + r - top) * c->chunk[3]) * c->element, n * c->element);
@@ -277,7 +361,10 @@ enum status h5chunk_verify(const struct h5 *ds, struct error *err)
         return OK;
     TRY(mem_new(c.chunk_bytes, 1, &plain, err));
     do {
-        st = decode(&c, ds, at, plain, err);
+        memcpy(c.jobs[0].at, at, sizeof at);
+        c.jobs[0].to = plain;
+        st = read_raw(&c, ds, &c.jobs[0], err);
+        st = st == OK ? decode_all(&c, ds, 1, err) : st;
         for (i = c.rank; i-- > 0;) { /* the next corner, last dimension fastest */
             at[i] += c.chunk[i];
             if (at[i] < c.dim[i])

@@ -15,9 +15,8 @@ struct h5chunk {
     int shuffle, deflate;       /* place among the filters, or -1 */
     struct h5chunk_slot *slots; /* owned: [n_slots], filled as chunks are used */
     size_t n_slots;
-    size_t rows_kept;           /* rank 4: rows of chunks that a head keeps */
-    unsigned char *raw, *plain; /* owned: scratch */
-    size_t cap_raw;
+    size_t rows_kept;         /* rank 4: rows of chunks that a head keeps */
+    struct h5chunk_job *jobs; /* owned: [N_JOBS], scratch */
 };
 
 void h5chunk_done(struct h5chunk *c);
