@@ -159,6 +159,7 @@ static enum status run(struct call *c, struct error *err)
     TRY(inputs_taskset(&in, &run, s.taskset, err));
     TRY(inputs_prompt(&run, s.prompt, err));
     TRY(inputs_dumps(&in, &run, &replay, s.dumps, s.n_dumps, &s.dump_options, err));
+    TRY(replay_mention_dumps(s.replay, in.n_dumps, err));
     if (in.copies_attention)
         TRY(replay_axes(&replay, &run, err));
     TRY(compute_axes(&run, in.tasks, in.dump_list, in.n_dumps, err));

@@ -1,5 +1,6 @@
 #include "cli/replay.h"
 
+#include "cli/message.h"
 #include "core/base/file.h"
 #include "core/base/scope.h"
 #include "core/io/recording.h"
@@ -138,5 +139,19 @@ enum status replay_copy_attention(const struct replay *r, struct run *run, struc
     }
     for (i = 0; i < r->n_notes; i++)
         TRY(run_note(run, err, r->notes[i].code, "%s", r->notes[i].text));
+    return OK;
+}
+
+enum status replay_mention_dumps(const char *path, size_t n_used, struct error *err)
+{
+    AUTO(arena) arena = {0};
+    char **dumps = NULL;
+    size_t n = 0;
+
+    if (n_used > 0 || !path || !file_is_dir(path))
+        return OK;
+    TRY(recording_dumps(path, &arena, &dumps, &n, err));
+    if (n > 0)
+        message_say("note: the recording names attention that is left out: --dump %s%s", dumps[0], n > 1 ? " …" : "");
     return OK;
 }

@@ -30,4 +30,7 @@ MUST_CHECK enum status replay_axes(const struct replay *r, struct run *run, stru
 /* The earlier run's attention cubes and notes as they are; after the computes. */
 MUST_CHECK enum status replay_copy_attention(const struct replay *r, struct run *run, struct error *err);
 
+/* Says so when the recording at `path` names dumps and none is used: its attention would stay out without a word. */
+MUST_CHECK enum status replay_mention_dumps(const char *path, size_t n_used, struct error *err);
+
 #endif
