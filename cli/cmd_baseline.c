@@ -2,6 +2,7 @@
 #include "cli/message.h"
 #include "core/base/scope.h"
 #include "core/gate/baseline.h"
+#include "core/gate/calibration_file.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static const struct opt options[] = {
      .letter = 'm',
      .kind = OPT_TEXT,
      .value = "TEXT",
-     .help = "accept: why this run is accepted; kept beside it"},
+     .help = "accept, drop: why; kept with the baseline"},
     OPTION_BASELINES,
     OPTION_PROJECT,
 };
@@ -76,6 +77,7 @@ static enum status list(struct call *c, const char *dir, struct error *err)
 static enum status show(struct call *c, const char *dir, struct error *err)
 {
     AUTO(baseline) b = {0};
+    AUTO(buf) calibration = {0};
     size_t i;
 
     if (c->opts.n_words != 2)
@@ -85,6 +87,29 @@ static enum status show(struct call *c, const char *dir, struct error *err)
     for (i = 0; i < b.n_runs; i++)
         buf_printf(&c->out, "%s\n  sha256    %s\n  accepted  %s\n  reason    %s\n", b.runs[i].file, b.runs[i].hash.hex,
                    b.runs[i].when_utc, b.runs[i].reason);
+    for (i = 0; i < b.n_dropped; i++)
+        buf_printf(&c->out, "dropped %s\n  sha256    %s\n  dropped   %s\n  reason    %s\n", b.dropped[i].file,
+                   b.dropped[i].hash.hex, b.dropped[i].when_utc, b.dropped[i].reason);
+    TRY(calibration_recall(&calibration, b.dir, err));
+    if (calibration.len)
+        buf_printf(&c->out, "calibration\n  %s\n", buf_text(&calibration));
+    return OK;
+}
+
+static enum status drop(struct call *c, const char *dir, struct error *err)
+{
+    const char *reason = opts_text(&c->opts, "reason", NULL);
+    size_t n = c->opts.n_words;
+
+    if (n < 2)
+        return error_set(err, ERR_USAGE, "drop needs a NAME, and the runs to take out of it: none drops it whole");
+    if (!reason || !reason[0])
+        return error_set(err, ERR_USAGE, "drop needs --reason: whoever misses the run later must know why");
+    TRY(baseline_drop(dir, c->opts.words[1], (const char *const *)c->opts.words + 2, n - 2, reason, err));
+    if (n == 2)
+        message_say("dropped %s/%s", dir, c->opts.words[1]);
+    else
+        message_say("dropped %zu run%s from %s/%s", n - 2, n == 3 ? "" : "s", dir, c->opts.words[1]);
     return OK;
 }
 
@@ -93,27 +118,30 @@ static enum status run(struct call *c, struct error *err)
     static const struct {
         const char *name;
         enum status (*run)(struct call *c, const char *dir, struct error *err);
-    } actions[] = {{"accept", accept}, {"list", list}, {"show", show}};
+    } actions[] = {{"accept", accept}, {"list", list}, {"show", show}, {"drop", drop}};
     const char *dir = opts_text(&c->opts, "baselines", "baselines");
     size_t i;
 
     for (i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(c->opts.words[0], actions[i].name) == 0)
             return actions[i].run(c, dir, err);
-    return error_set(err, ERR_USAGE, "baseline knows accept, list and show, not '%s'", c->opts.words[0]);
+    return error_set(err, ERR_USAGE, "baseline knows accept, list, show and drop, not '%s'", c->opts.words[0]);
 }
 
 const struct command cmd_baseline = {
     .name = "baseline",
-    .operands = "accept RUN... | list | show NAME",
+    .operands = "accept RUN... | list | show NAME | drop NAME [RUN...]",
     .min_words = 1,
     .max_words = 1000,
     .brief = "accept runs as the weight that candidates are held against; list and show them",
     .about =
         "A baseline is one or several accepted runs under a name; several, so that the noise from run to run is known. "
-        "Accepting copies the run file; nothing accepted is ever overwritten.",
+        "Accepting copies the run file; nothing accepted is ever overwritten. Dropping takes runs out, named by file "
+        "or "
+        "hash; without a run, the whole baseline.",
     .examples = "tare baseline accept out/v1.h5 --name main --reason \"release 2026-11\"\n"
-                "tare baseline list\ntare baseline show main",
+                "tare baseline list\ntare baseline show main\n"
+                "tare baseline drop main 5f1bd9c5ac56 --reason \"measured on a busy machine\"",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .run = run,

@@ -6,7 +6,7 @@
 
 /* The one list of commands, in the order of the help. */
 #define COMMANDS(C)                                                                                                    \
-    C(run) C(diff) C(gate) C(report) C(merge) C(inspect) C(baseline) C(explain) C(doctor) C(init) C(help)
+    C(run) C(diff) C(gate) C(report) C(merge) C(inspect) C(baseline) C(calibrate) C(explain) C(doctor) C(init) C(help)
 
 #define DECLARE(name) extern const struct command cmd_##name;
 #define ADDRESS(name) &cmd_##name,

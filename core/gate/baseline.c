@@ -76,36 +76,48 @@ static enum status take_run(struct baseline *b, struct accepted *r, const struct
         return json_bad(&at, err, "'%.60s' leads out of the baseline's folder", text);
     TRY(arena_strdup(&b->arena, text, &r->file, err));
     TRY(take_hash(run, &r->hash, err));
-    TRY(check_new(b, r, run, err));
     TRY(json_text_or(run, "reason", "", &text, err));
     TRY(arena_strdup(&b->arena, text, &r->reason, err));
     TRY(json_text_or(run, "when_utc", "", &text, err));
     return arena_strdup(&b->arena, text, &r->when_utc, err);
 }
 
+static enum status take_runs(struct baseline *b, const struct json_at *list, struct accepted **ret, size_t *ret_n,
+                             struct error *err)
+{
+    size_t i, n = json_array_size(list->value);
+    struct json_at run;
+
+    TRY(arena_new(&b->arena, n, sizeof **ret, ret, err));
+    for (i = 0; i < n; i++) {
+        TRY(json_item(list, i, JSON_OBJECT, &run, err));
+        TRY(take_run(b, &(*ret)[i], &run, err));
+        if (ret == &b->runs)
+            TRY(check_new(b, &b->runs[i], &run, err)); /* one can be dropped, accepted and dropped again */
+    }
+    *ret_n = n;
+    return OK;
+}
+
 static enum status take_top(struct baseline *b, const struct json_at *top, struct error *err)
 {
-    static const char *const keys[] = {"schema", "name", "runs"};
-    struct json_at runs, run;
+    static const char *const keys[] = {"schema", "name", "runs", "dropped"};
+    struct json_at runs;
     const char *name;
     int64_t schema;
-    size_t i;
 
     TRY(json_get_i64(top, "schema", 1, INT64_MAX, &schema, err));
     if (schema > BASELINE_SCHEMA)
         return json_bad(top, err, "baseline schema %lld is newer than this program reads (%d): use a newer one",
                         (long long)schema, BASELINE_SCHEMA);
-    TRY(json_only_keys(top, keys, 3, err));
+    TRY(json_only_keys(top, keys, 4, err));
     TRY(json_text_or(top, "name", b->name, &name, err));
     TRY(json_get(top, "runs", JSON_ARRAY, &runs, err));
     if (json_array_size(runs.value) < 1 || json_array_size(runs.value) > MAX_RUNS)
         return json_bad(&runs, err, "a baseline has 1 to %d runs, not %zu", MAX_RUNS, json_array_size(runs.value));
-    TRY(arena_new(&b->arena, json_array_size(runs.value), sizeof *b->runs, &b->runs, err));
-    for (i = 0; i < json_array_size(runs.value); i++) {
-        TRY(json_item(&runs, i, JSON_OBJECT, &run, err));
-        TRY(take_run(b, &b->runs[b->n_runs++], &run, err));
-    }
-    return OK;
+    TRY(take_runs(b, &runs, &b->runs, &b->n_runs, err));
+    TRY(json_opt(top, "dropped", JSON_ARRAY, &runs, err));
+    return runs.value ? take_runs(b, &runs, &b->dropped, &b->n_dropped, err) : OK;
 }
 
 static enum status load(struct baseline *b, const char *index_path, struct error *err)

@@ -25,12 +25,19 @@ struct baseline {
     char *dir; /* DIR/NAME */
     struct accepted *runs;
     size_t n_runs;
+    struct accepted *dropped; /* no longer in it: reason and time are those of dropping */
+    size_t n_dropped;
 };
 
 /* Copies the run file into the baseline and adds it to baseline.json; creates the baseline when it is new. Refuses an
  * incomplete run, one that is there already, and one that is not comparable with those accepted. Never overwrites. */
 MUST_CHECK enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
                                        struct error *err);
+
+/* Takes runs out: `which` are their files or the first digits (six at least) of their hashes. Their files are deleted,
+ * baseline.json keeps which and why. n 0: the whole baseline; the last run goes only so. */
+MUST_CHECK enum status baseline_drop(const char *dir, const char *name, const char *const *which, size_t n,
+                                     const char *reason, struct error *err);
 
 /* ERR_NO_VERDICT when there is none of that name: the message has the command that makes one. */
 MUST_CHECK enum status baseline_open(struct baseline *b, const char *dir, const char *name, struct error *err);

@@ -2,6 +2,7 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/gate/baseline.h"
+#include "core/gate/baseline_index.h"
 #include "core/gate/decide.h"
 #include "core/gate/summary_file.h"
 #include "core/io/machine.h"
@@ -9,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,51 +99,6 @@ static enum status copy_run(const char *from, const char *to, const struct sha25
     return outfile_commit(&f, err);
 }
 
-/* A JSON string with its quotes. */
-static enum status put_text(struct buf *b, const char *text, struct error *err)
-{
-    json_t *value = json_string(text);
-    char *dumped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-
-    json_decref(value);
-    if (!dumped)
-        return error_set(err, ERR_USAGE, "'%.60s' is not valid UTF-8", text);
-    buf_puts(b, dumped);
-    free(dumped);
-    return OK;
-}
-
-static enum status put_run(struct buf *b, const struct accepted *r, bool is_last, struct error *err)
-{
-    buf_puts(b, "    {\"file\": ");
-    TRY(put_text(b, r->file, err));
-    buf_printf(b, ", \"sha256\": \"%s\",\n     \"when_utc\": ", r->hash.hex);
-    TRY(put_text(b, r->when_utc, err));
-    buf_puts(b, ", \"reason\": ");
-    TRY(put_text(b, r->reason, err));
-    buf_puts(b, is_last ? "}\n" : "},\n");
-    return OK;
-}
-
-static enum status write_index(const struct baseline *b, const struct accepted *added, struct error *err)
-{
-    AUTO(buf) text = {0};
-    char *path = NULL;
-    enum status st;
-    size_t i;
-
-    buf_printf(&text, "{\n  \"schema\": %d,\n  \"name\": \"%s\",\n  \"runs\": [\n", BASELINE_SCHEMA, b->name);
-    for (i = 0; i < b->n_runs; i++)
-        TRY(put_run(&text, &b->runs[i], false, err));
-    TRY(put_run(&text, added, true, err));
-    buf_puts(&text, "  ]\n}\n");
-    TRY(buf_check(&text, err));
-    TRY(path_join(b->dir, "baseline.json", &path, err));
-    st = file_write(path, text.data, text.len, err);
-    free(path);
-    return st;
-}
-
 /* Opens the baseline, or prepares an empty one of that name. */
 static enum status open_or_new(struct baseline *b, const char *dir, const char *name, struct error *err)
 {
@@ -193,7 +148,7 @@ static enum status store(const struct baseline *b, const struct accepted *a, con
             error_set(err, ERR_FORMAT, "'%s' is there with other contents: nothing is overwritten, move it away", path);
     free(path);
     TRY(st);
-    TRY(write_index(b, a, err));
+    TRY(baseline_index_write(b, a, err));
     return summary_file_write(b, runs->items, runs->n, err);
 }
 
@@ -206,7 +161,7 @@ static enum status check_stale(const struct baseline *b, const char *dir, bool *
 
     if (st != OK && st != ERR_NO_VERDICT)
         return error_set(err, st, "%s", why.message);
-    *ret = now.n_runs != b->n_runs;
+    *ret = now.n_runs != b->n_runs || now.n_dropped != b->n_dropped;
     return OK;
 }
 
@@ -252,7 +207,7 @@ enum status baseline_accept(const char *dir, const char *name, const char *run_p
 
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "say with --reason why '%s' is accepted", run_path);
-    TRY(put_text(&quoted, reason, err)); /* before anything is written */
+    TRY(baseline_index_text(&quoted, reason, err)); /* before anything is written */
     while (is_stale)
         TRY(accept_once(dir, name, run_path, reason, &is_stale, err));
     return OK;

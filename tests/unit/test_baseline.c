@@ -203,3 +203,49 @@ Test(baseline, names_are_plain_words)
         cr_assert(not(baseline_name_ok(bad[i])), "'%s'", bad[i]);
     cr_assert(baseline_name_ok("smoke_v1.2-rc") && baseline_name_ok("7"));
 }
+
+Test(baseline, drops_what_is_named_and_keeps_why)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true), *second = run_file("2.h5", 3.01, true);
+    AUTO(baseline) b = {0};
+    AUTO(baseline) left = {0};
+    char digits[13], path[300];
+    const char *which[] = {digits};
+
+    MUST(baseline_accept(dir, "main", first, "first", &err));
+    MUST(baseline_accept(dir, "main", second, "second", &err));
+    MUST(baseline_open(&b, dir, "main", &err));
+    snprintf(digits, sizeof digits, "%.12s", b.runs[0].hash.hex);
+    snprintf(path, sizeof path, "%s/main/%s", dir, b.runs[0].file);
+    cr_assert(baseline_drop(dir, "main", which, 1, "", NULL) == ERR_USAGE && file_exists(path));
+    MUST(baseline_drop(dir, "main", which, 1, "a busy machine", &err));
+    cr_assert(not(file_exists(path)));
+    MUST(baseline_open(&left, dir, "main", &err));
+    cr_assert(left.n_runs == 1 && left.n_dropped == 1);
+    cr_assert(eq(str, left.runs[0].reason, "second"));
+    cr_assert(eq(str, left.dropped[0].reason, "a busy machine"));
+    cr_assert(eq(str, left.dropped[0].hash.hex, b.runs[0].hash.hex));
+    /* accepting anew keeps what was dropped */
+    MUST(baseline_accept(dir, "main", first, "again", &err));
+    baseline_done(&left);
+    MUST(baseline_open(&left, dir, "main", &err));
+    cr_assert(left.n_runs == 2 && left.n_dropped == 1);
+}
+
+Test(baseline, drop_refuses_what_it_cannot_mean)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true), *second = run_file("2.h5", 3.01, true);
+    const char *unknown[] = {"0123456789ab"}, *twice[] = {"x", "x"}, *few[] = {"5f1"}, *outside[] = {"../1.h5"};
+    char path[300];
+
+    MUST(baseline_accept(dir, "main", first, "first", &err));
+    MUST(baseline_accept(dir, "main", second, "second", &err));
+    cr_assert(baseline_drop(dir, "main", unknown, 1, "r", NULL) == ERR_USAGE);
+    cr_assert(baseline_drop(dir, "main", few, 1, "r", NULL) == ERR_USAGE);
+    cr_assert(baseline_drop(dir, "main", outside, 1, "r", NULL) == ERR_USAGE);
+    cr_assert(baseline_drop(dir, "main", twice, 2, "r", NULL) == ERR_USAGE, "one must stay");
+    cr_assert(baseline_drop(dir, "other", NULL, 0, "r", NULL) == ERR_NO_VERDICT);
+    snprintf(path, sizeof path, "%s/main", dir);
+    MUST(baseline_drop(dir, "main", NULL, 0, "no longer served", &err));
+    cr_assert(not(file_exists(path)));
+}

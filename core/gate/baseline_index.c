@@ -1,0 +1,62 @@
+#include "core/gate/baseline_index.h"
+
+#include "core/base/file.h"
+#include "core/base/scope.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+enum status baseline_index_text(struct buf *b, const char *text, struct error *err)
+{
+    json_t *value = json_string(text);
+    char *dumped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+
+    json_decref(value);
+    if (!dumped)
+        return error_set(err, ERR_USAGE, "'%.60s' is not valid UTF-8", text);
+    buf_puts(b, dumped);
+    free(dumped);
+    return OK;
+}
+
+static enum status put_run(struct buf *b, const struct accepted *r, bool is_last, struct error *err)
+{
+    buf_puts(b, "    {\"file\": ");
+    TRY(baseline_index_text(b, r->file, err));
+    buf_printf(b, ", \"sha256\": \"%s\",\n     \"when_utc\": ", r->hash.hex);
+    TRY(baseline_index_text(b, r->when_utc, err));
+    buf_puts(b, ", \"reason\": ");
+    TRY(baseline_index_text(b, r->reason, err));
+    buf_puts(b, is_last ? "}\n" : "},\n");
+    return OK;
+}
+
+static enum status put_runs(struct buf *b, const struct accepted *runs, size_t n, const struct accepted *last,
+                            struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        TRY(put_run(b, &runs[i], i + 1 == n && !last, err));
+    return last ? put_run(b, last, true, err) : OK;
+}
+
+enum status baseline_index_write(const struct baseline *b, const struct accepted *added, struct error *err)
+{
+    AUTO(buf) text = {0};
+    char *path = NULL;
+    enum status st;
+
+    buf_printf(&text, "{\n  \"schema\": %d,\n  \"name\": \"%s\",\n  \"runs\": [\n", BASELINE_SCHEMA, b->name);
+    TRY(put_runs(&text, b->runs, b->n_runs, added, err));
+    if (b->n_dropped) {
+        buf_puts(&text, "  ],\n  \"dropped\": [\n");
+        TRY(put_runs(&text, b->dropped, b->n_dropped, NULL, err));
+    }
+    buf_puts(&text, "  ]\n}\n");
+    TRY(buf_check(&text, err));
+    TRY(path_join(b->dir, "baseline.json", &path, err));
+    st = file_write(path, text.data, text.len, err);
+    free(path);
+    return st;
+}

@@ -1,0 +1,14 @@
+/* baseline_index.h - writes DIR/NAME/baseline.json. */
+#ifndef CORE_GATE_BASELINE_INDEX_H
+#define CORE_GATE_BASELINE_INDEX_H
+
+#include "core/base/buf.h"
+#include "core/gate/baseline.h"
+
+/* A JSON string with its quotes; ERR_USAGE for what is not UTF-8. */
+MUST_CHECK enum status baseline_index_text(struct buf *b, const char *text, struct error *err);
+
+/* The runs and the dropped ones of `b`, and `added` (NULL: none) behind the runs. */
+MUST_CHECK enum status baseline_index_write(const struct baseline *b, const struct accepted *added, struct error *err);
+
+#endif

@@ -1,0 +1,263 @@
+#include "core/gate/calibrate.h"
+
+#include "core/base/mem.h"
+#include "core/base/scope.h"
+#include "core/gate/decide.h"
+#include "core/gate/exchange_runs.h"
+#include "core/gate/family.h"
+#include "core/gate/spread.h"
+#include "core/stats/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double calibration_shift[CALIBRATION_SHIFTS] = {1, 2};
+
+void calibration_done(struct calibration *c)
+{
+    arena_done(&c->arena);
+    memset(c, 0, sizeof *c);
+}
+
+size_t calibration_alarms(const struct calibration_count *c)
+{
+    return c->of[VERDICT_REGRESSED] + c->of[VERDICT_CHANGED];
+}
+
+static enum status judge_once(struct calibration_count *count, const struct run *base, size_t n_base,
+                              const struct run *cand, const struct policy *policy, uint64_t seed, struct error *err)
+{
+    AUTO(judgement) j = {0};
+
+    TRY(decide(&j, base, n_base, cand, policy, seed, err));
+    count->n++;
+    count->of[j.verdict]++;
+    return OK;
+}
+
+static enum status judge_pairs(struct calibration *c, const struct run *runs, const struct policy *policy,
+                               struct error *err)
+{
+    enum status st = OK;
+    size_t i, k;
+
+    for (i = 0; i < c->n_runs && st == OK; i++)
+        for (k = 0; k < c->n_runs && st == OK; k++) {
+            if (i != k)
+                st = judge_once(&c->pairs, &runs[i], 1, &runs[k], policy, c->seed, err);
+            if (st != OK)
+                error_context(err, "run %zu against run %zu", k + 1, i + 1);
+        }
+    return st;
+}
+
+/* One metric of two runs: how far its cells lie apart. */
+static enum status add_spread(struct calibration_metric *m, const struct run *a, const struct run *b, double *column,
+                              struct summary_sum *mean_squares, size_t *n, struct error *err)
+{
+    AUTO(pairs) p = {0};
+    struct summary s;
+    size_t i, k;
+
+    TRY(pairs_init(&p, a, 1, b, m->metric, err));
+    for (k = 0; k < p.n_columns; k++) {
+        for (i = 0; i < p.n_tasks; i++)
+            column[i] = p.diff[i * p.n_columns + k];
+        summary_of(&s, column, p.n_tasks);
+        if (k == p.n_cells && isfinite(s.sd)) {
+            summary_add(mean_squares, s.sd * s.sd);
+            ++*n;
+        } else if (isfinite(s.sd) && !(s.sd <= m->cell_sd)) {
+            m->cell_sd = s.sd;
+            m->cell = p.cell[k];
+        }
+    }
+    return OK;
+}
+
+/* Of a metric whose unit is the run: the deviation between the runs of what the policy looks at. */
+static enum status find_run_spread(struct calibration_metric *m, const struct calibration *c, const struct run *runs,
+                                   const char *stat, struct error *err)
+{
+    double stats[CALIBRATION_RUNS];
+    struct summary s;
+    size_t i, k, n;
+
+    for (i = 0; i < c->n_runs; i++) {
+        const struct cube *cube = run_cube(&runs[i], m->metric);
+        double *values = NULL;
+
+        stats[i] = NAN;
+        if (!cube)
+            continue;
+        TRY(mem_new(cube_len(cube), sizeof *values, &values, err));
+        for (k = 0, n = 0; k < cube_len(cube); k++)
+            if (isfinite(cube->values[k]))
+                values[n++] = cube->values[k];
+        stats[i] = spread_stat(stat, values, n);
+        free(values);
+    }
+    summary_of(&s, stats, c->n_runs);
+    m->mean_sd = s.sd;
+    return OK;
+}
+
+/* Over all pairs of runs: the mean column pooled, the noisiest cell of all. */
+static enum status find_spread(struct calibration_metric *m, const struct calibration *c, const struct run *runs,
+                               struct error *err)
+{
+    struct summary_sum squares = {0};
+    double *column = NULL;
+    enum status st = OK;
+    size_t i, k, n = 0;
+
+    TRY(mem_new(c->n_tasks, sizeof *column, &column, err));
+    for (i = 0; i < c->n_runs && st == OK; i++)
+        for (k = i + 1; k < c->n_runs && st == OK; k++)
+            if (run_cube(&runs[i], m->metric) && run_cube(&runs[k], m->metric))
+                st = add_spread(m, &runs[i], &runs[k], column, &squares, &n, err);
+    free(column);
+    m->mean_sd = n ? sqrt(summary_total(&squares) / (double)n) : NAN;
+    return st;
+}
+
+/* Moves the candidate's values to the worse side. */
+static void shift_cube(struct run *r, const char *metric, enum better better, double by)
+{
+    struct cube *c = run_cube(r, metric);
+    size_t i;
+
+    for (i = 0; i < cube_len(c); i++)
+        c->values[i] += better == BETTER_HIGHER ? -by : by;
+}
+
+/* Whether a shift is found; the other primary metrics are there and pay their share, as none of them moves. */
+static enum status is_found(const struct comparison *c, const struct cube *metric, double share, bool *ret,
+                            struct error *err)
+{
+    struct tested t = {0};
+    AUTO(arena) texts = {0};
+    enum status st = family_test(&t, c, metric, &texts, err);
+
+    if (st == OK && t.state == FAMILY_TESTED) {
+        t.share = t.family.role == ROLE_PRIMARY ? share : 1;
+        t.p_adj = fmin(1, t.p * t.share);
+        st = family_judge(&t, c, &texts, err);
+    }
+    *ret = t.family.verdict == VERDICT_REGRESSED || t.family.verdict == VERDICT_CHANGED;
+    tested_done(&t);
+    return st;
+}
+
+static enum status find_power(struct calibration *c, struct exchanged *x, const struct policy *policy, double share,
+                              size_t n_trials, struct error *err)
+{
+    struct comparison cmp = {.base = &x->runs[1],
+                             .n_base = x->n - 1,
+                             .cand = &x->runs[0],
+                             .policy = policy,
+                             .seed = c->seed,
+                             .prompts_equal = true};
+    size_t trial, i, s;
+
+    for (trial = 0; trial < n_trials; trial++)
+        for (s = 0; s < CALIBRATION_SHIFTS; s++) {
+            exchanged_draw(x, c->seed + 1, trial);
+            for (i = 0; i < c->n_metrics; i++) {
+                struct calibration_metric *m = &c->metrics[i];
+                const struct cube *cube = run_cube(&x->runs[0], m->metric);
+                const struct rule_for *rule = policy_rule(policy, m->metric);
+                bool found = false;
+
+                if (!cube || m->noise == NOISE_RUN || !(m->margin > 0))
+                    continue;
+                shift_cube(&x->runs[0], m->metric, rule->has_better ? rule->better : cube->better,
+                           calibration_shift[s] * m->margin);
+                TRY(is_found(&cmp, cube, share, &found, err));
+                m->n_found[s] += found;
+                m->n_trials = trial + 1;
+            }
+        }
+    return OK;
+}
+
+/* What decide() says of the first two runs has the list of metrics, their roles and margins. */
+static enum status list_metrics(struct calibration *c, const struct run *runs, const struct policy *policy,
+                                double *ret_share, struct error *err)
+{
+    AUTO(judgement) j = {0};
+    size_t i;
+
+    TRY(decide(&j, runs, c->n_runs - 1, &runs[c->n_runs - 1], policy, c->seed, err));
+    TRY(arena_new(&c->arena, j.n_families, sizeof *c->metrics, &c->metrics, err));
+    *ret_share = 0;
+    for (i = 0; i < j.n_families; i++) {
+        const struct family *f = &j.families[i];
+        struct calibration_metric *m = &c->metrics[c->n_metrics];
+        char *metric = NULL, *unit = NULL;
+
+        if (!f->n_compared)
+            continue;
+        TRY(arena_strdup(&c->arena, f->metric, &metric, err));
+        TRY(arena_strdup(&c->arena, f->unit, &unit, err));
+        *m = (struct calibration_metric){.metric = metric,
+                                         .unit = unit,
+                                         .noise = f->noise,
+                                         .role = f->role,
+                                         .margin = f->margin,
+                                         .mean_sd = NAN,
+                                         .cell_sd = NAN,
+                                         .cell = {NULL, -1, -1, -1}};
+        if (m->noise == NOISE_RUN)
+            TRY(find_run_spread(m, c, runs, policy_rule(policy, metric)->stat, err));
+        else
+            TRY(find_spread(m, c, runs, err));
+        *ret_share += f->role == ROLE_PRIMARY;
+        c->n_metrics++;
+    }
+    return OK;
+}
+
+static enum status exchange(struct calibration *c, const struct run *runs, const struct policy *policy, double share,
+                            size_t n_exchanges, struct error *err)
+{
+    AUTO(exchanged) x = {0};
+    size_t i;
+
+    c->can_exchange = exchanged_can(runs, c->n_runs);
+    if (!c->can_exchange)
+        return OK;
+    TRY(exchanged_init(&x, runs, c->n_runs, err));
+    for (i = 0; i < n_exchanges; i++) {
+        exchanged_draw(&x, c->seed, i);
+        TRY(judge_once(&c->exchanged, &x.runs[1], x.n - 1, &x.runs[0], policy, c->seed, err));
+    }
+    return find_power(c, &x, policy, share,
+                      n_exchanges < CALIBRATION_POWER_TRIALS ? n_exchanges : CALIBRATION_POWER_TRIALS, err);
+}
+
+enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_runs, const struct policy *policy,
+                      uint64_t seed, size_t n_exchanges, struct error *err)
+{
+    AUTO(calibration) c = {.n_runs = n_runs, .alpha = policy->alpha, .seed = seed};
+    char *name = NULL;
+    double share;
+    size_t i;
+
+    if (n_runs < 2)
+        return error_set(err, ERR_USAGE, "one run shows no noise: measure the same version twice at least");
+    if (n_runs > CALIBRATION_RUNS)
+        return error_set(err, ERR_LIMIT, "%zu runs, %d are the most", n_runs, CALIBRATION_RUNS);
+    TRY(arena_strdup(&c.arena, policy->name ? policy->name : "", &name, err));
+    c.policy_name = name;
+    for (i = 0; i < n_runs; i++)
+        if (runs[i].axes.n[AXIS_TASK] > c.n_tasks)
+            c.n_tasks = runs[i].axes.n[AXIS_TASK];
+    TRY(judge_pairs(&c, runs, policy, err));
+    TRY(list_metrics(&c, runs, policy, &share, err));
+    TRY(exchange(&c, runs, policy, share, n_exchanges, err));
+    *ret = c;
+    memset(&c, 0, sizeof c);
+    return OK;
+}

@@ -1,0 +1,52 @@
+/* calibrate.h - from runs that should be the same: how large noise is, how often the gate cries wolf, what it finds. */
+#ifndef CORE_GATE_CALIBRATE_H
+#define CORE_GATE_CALIBRATE_H
+
+#include "core/gate/judgement.h"
+
+enum { CALIBRATION_SHIFTS = 2, CALIBRATION_RUNS = 100, CALIBRATION_POWER_TRIALS = 100 };
+
+/* Shifts of every cell, in margins, for which power is stated: one of just the margin is found half the time. */
+extern const double calibration_shift[CALIBRATION_SHIFTS];
+
+struct calibration_metric {
+    const char *metric, *unit;
+    enum noise noise;
+    enum role role;
+    double margin;
+    double mean_sd;    /* deviation of a task's difference between two runs, of its mean over cells; of a run-noise
+                          metric the deviation between runs                                                       */
+    double cell_sd;    /* the same of the noisiest cell */
+    struct where cell; /* which one                     */
+    size_t n_trials;   /* 0: no margin, or tested over runs */
+    size_t n_found[CALIBRATION_SHIFTS];
+};
+
+/* How often each verdict came out where nothing had changed. */
+struct calibration_count {
+    size_t n, of[VERDICT_REGRESSED + 1];
+};
+
+struct calibration {
+    struct arena arena; /* owns metrics and texts */
+    size_t n_runs, n_tasks;
+    const char *policy_name;
+    double alpha;
+    uint64_t seed;
+    struct calibration_count pairs;     /* every run against every other one                                        */
+    struct calibration_count exchanged; /* one run against the others, after the runs of each task changed places    */
+    bool can_exchange;                  /* false: the runs have not the same tasks, turns, layers; then none of these */
+    struct calibration_metric *metrics;
+    size_t n_metrics;
+};
+
+/* Two runs at least, each comparable with the others (ERR_NO_VERDICT when not). n_exchanges: how many relabelled sets
+ * are judged. Pure: runs, policy and seed give the numbers. */
+MUST_CHECK enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_runs,
+                                 const struct policy *policy, uint64_t seed, size_t n_exchanges, struct error *err);
+void calibration_done(struct calibration *c);
+
+/* Verdicts that would have stopped or questioned a release: regressed or changed. */
+size_t calibration_alarms(const struct calibration_count *c);
+
+#endif
