@@ -6,12 +6,17 @@
 #include "core/stats/interval.h"
 #include "core/stats/mde.h"
 #include "core/stats/relabel.h"
+#include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double POWER = FAMILY_POWER;
+
+/* An interval takes a millisecond; a thread a fraction of that. */
+enum { WORTH_THREADS = 8 };
 
 /* Everything about a column but its interval, which takes a while. */
 static struct effect column_effect(const struct tested *t, const struct comparison *c, size_t column)
@@ -228,29 +233,79 @@ enum status family_judge(struct tested *t, const struct comparison *c, struct ar
     return OK;
 }
 
+/* The columns that moved, while their intervals are found side by side. */
+struct moves {
+    const struct tested *t;
+    const struct comparison *c;
+    struct move {
+        size_t column;
+        enum verdict verdict;
+        struct effect effect;
+        enum status status;
+    } * items; /* owned */
+    size_t n;
+};
+
+static void moves_done(struct moves *m)
+{
+    free(m->items);
+    memset(m, 0, sizeof *m);
+}
+
+static enum status find_moves(struct moves *m, size_t n_columns, struct error *err)
+{
+    size_t k;
+
+    TRY(mem_new(n_columns, sizeof *m->items, &m->items, err));
+    for (k = 0; k < n_columns; k++) {
+        struct effect e = column_effect(m->t, m->c, k);
+        enum verdict v = e.n ? family_moved(m->t, m->c, &e) : VERDICT_NONE;
+
+        if (v != VERDICT_NONE)
+            m->items[m->n++] = (struct move){.column = k, .verdict = v, .effect = e};
+    }
+    return OK;
+}
+
+static void add_one_interval(void *context, size_t item, int thread)
+{
+    struct moves *m = context;
+    struct move *move = &m->items[item];
+
+    (void)thread;
+    move->status = add_interval(m->t, m->c, move->column, &move->effect, NULL);
+}
+
+static enum status put_finding(const struct moves *m, size_t i, struct arena *texts, struct finding *ret,
+                               struct error *err)
+{
+    const struct move *move = &m->items[i];
+    AUTO(buf) words = {0};
+    char *text = NULL;
+
+    if (move->status != OK)
+        return error_set(err, move->status, "metric '%s': no interval could be computed", m->t->family.metric);
+    *ret = as_finding(m->t, &move->effect, move->column, move->verdict);
+    words_finding(&words, ret, m->c->policy->alpha);
+    TRY(buf_check(&words, err));
+    TRY(arena_strdup(texts, buf_text(&words), &text, err));
+    ret->words = text;
+    return OK;
+}
+
 enum status family_findings(const struct tested *t, const struct comparison *c, struct arena *texts,
                             struct finding *ret, size_t *n, struct error *err)
 {
-    size_t k, last = t->pairs.n_cells > 1 ? t->pairs.n_columns : t->pairs.n_cells;
+    AUTO(moves) m = {.t = t, .c = c};
+    size_t i;
 
     if (t->state == FAMILY_RUN_TESTED && t->family.n_beyond)
         ret[(*n)++] = t->family.worst;
     if (t->state != FAMILY_TESTED)
         return OK;
-    for (k = 0; k < last; k++) {
-        AUTO(buf) words = {0};
-        struct effect e = column_effect(t, c, k);
-        enum verdict v = e.n ? family_moved(t, c, &e) : VERDICT_NONE;
-        char *text = NULL;
-
-        if (v == VERDICT_NONE)
-            continue;
-        TRY(add_interval(t, c, k, &e, err));
-        ret[*n] = as_finding(t, &e, k, v);
-        words_finding(&words, &ret[*n], c->policy->alpha);
-        TRY(buf_check(&words, err));
-        TRY(arena_strdup(texts, buf_text(&words), &text, err));
-        ret[(*n)++].words = text;
-    }
+    TRY(find_moves(&m, t->pairs.n_cells > 1 ? t->pairs.n_columns : t->pairs.n_cells, err));
+    parallel_for(m.n, m.n < WORTH_THREADS ? 1 : cpu_threads(), add_one_interval, &m);
+    for (i = 0; i < m.n; i++)
+        TRY(put_finding(&m, i, texts, &ret[(*n)++], err));
     return OK;
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# How fast the gate decides: builds release and prints each figure beside a rival's.
+#   bash tests/bench/gate.sh [--python PYTHON]
+# --python  an interpreter with numpy and scipy: times scipy.stats.permutation_test too. OpenBLAS is found by itself, or
+#           named in BENCH_BLAS.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+python=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --python) python=${2:?--python needs an interpreter}; shift 2 ;;
+        *)
+            echo "gate.sh: unknown option '$1'; use --python PYTHON" >&2
+            exit 2
+            ;;
+    esac
+done
+
+mkdir -p build
+cmake -G Ninja -S . -B build/release -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON >build/bench.log 2>&1 ||
+    { cat build/bench.log >&2; exit 1; }
+cmake --build build/release --target tare gate_bench >build/bench.log 2>&1 || { cat build/bench.log >&2; exit 1; }
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+build/release/tests/gate_bench maxt
+[ -z "$python" ] || "$python" tests/bench/gate_peer.py
+build/release/tests/gate_bench runs "$tmp"
+for pair in "cand default" "cand tests/bench/gate_policy.json" "moved tests/bench/gate_policy.json"; do
+    read -r cand policy <<<"$pair"
+    for _ in 1 2 3; do
+        start=$(date +%s.%N)
+        build/release/tare gate "$tmp/$cand.h5" --baseline "$tmp/base.h5" --policy "$policy" --json >"$tmp/verdict.json" ||
+            [ $? -le 1 ]
+        end=$(date +%s.%N)
+        echo "$start $end"
+    done | awk -v p="$policy" -v c="$cand" '{ t = $2 - $1; if (!n++ || t < best) best = t }
+        END { printf "{\"bench\": \"gate\", \"tasks\": 100, \"cells\": 1024, \"metrics\": 12, \"candidate\": \"%s\", \"policy\": \"%s\", \"seconds\": %.3f}\n", c, p, best }'
+done
