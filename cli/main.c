@@ -40,13 +40,27 @@ static void on_end_signal(int number)
     raise(number); /* comes when the handler returns: the signal is blocked until then */
 }
 
+/* Dumps are read out of mapped pages: a page that is gone means that somebody cut the file short meanwhile. */
+static void on_lost_page(int number)
+{
+    static const char text[] = "tare: an input file became shorter while it was read: leave it alone, and run again\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+
+    (void)ignored;
+    (void)number;
+    pending_unlink_all();
+    _exit(EXIT_SOURCE);
+}
+
 static void watch_end_signals(void)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
-    struct sigaction ours = {.sa_handler = on_end_signal}, before;
+    struct sigaction ours = {.sa_handler = on_end_signal}, lost = {.sa_handler = on_lost_page}, before;
     size_t i;
 
     sigfillset(&ours.sa_mask);
+    lost.sa_mask = ours.sa_mask;
+    sigaction(SIGBUS, &lost, NULL);
     for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &ours, NULL);

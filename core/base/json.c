@@ -35,7 +35,7 @@ static bool is_blank(const char *text, size_t len)
     size_t i;
 
     for (i = 0; i < len; i++)
-        if (!memchr(" \t\r\n", text[i], 4))
+        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n')
             return false;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "core/io/h5guard.h"
 #include "core/io/hash_job.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,6 +87,29 @@ static void attempt_hdf5(const char *path, const void *options)
         return; /* the caller finds it again, and says it */
 }
 
+static enum status look_at(const char *path, int64_t *ret_bytes, int64_t *ret_mtime_ns, struct error *err)
+{
+    struct stat sb;
+
+    if (stat(path, &sb))
+        return error_set(err, ERR_IO, "'%s': cannot be looked at: %s", path, strerror(errno));
+    *ret_bytes = sb.st_size;
+    *ret_mtime_ns = (int64_t)sb.st_mtim.tv_sec * 1000000000 + sb.st_mtim.tv_nsec;
+    return OK;
+}
+
+enum status dump_unchanged(const struct dump *d, struct error *err)
+{
+    int64_t bytes = 0, mtime_ns = 0;
+
+    TRY(look_at(d->path, &bytes, &mtime_ns, err));
+    if (bytes == d->seen_bytes && mtime_ns == d->seen_mtime_ns)
+        return OK;
+    return error_set(err, ERR_IO,
+                     "'%s': was changed while it was read (%lld bytes before, %lld now): leave it alone, and run again",
+                     d->path, (long long)d->seen_bytes, (long long)bytes);
+}
+
 enum status dump_begin(struct dump *d, const char *path, const struct dump_options *options, struct error *err)
 {
     const struct dump_format *format;
@@ -96,6 +120,7 @@ enum status dump_begin(struct dump *d, const char *path, const struct dump_optio
     if (format == &dump_hdf5)
         TRY(h5guard_call(path, attempt_hdf5, options, err));
     TRY(open_all(&dump, path, format, options, err));
+    TRY(look_at(path, &dump.seen_bytes, &dump.seen_mtime_ns, err));
     TRY(hash_job_start(&dump.hashing, dump.path, err));
     *d = dump;
     memset(&dump, 0, sizeof dump);

@@ -44,11 +44,12 @@ struct dump {
     size_t n_samples;
     struct dump_layer *layers; /* ascending by index */
     size_t n_layers;
-    enum dtype said_dtype;      /* of the tensors, by option or layout map; N_DTYPES = nothing was said */
-    bool is_mapped;             /* a layout map says where things stand */
-    char *notice;               /* what was assumed about the file and must be told, or NULL */
-    struct dump_reader *reader; /* owned */
-    struct hash_job *hashing;   /* owned: source.hash is on its way; NULL: it is there */
+    enum dtype said_dtype;             /* of the tensors, by option or layout map; N_DTYPES = nothing was said */
+    bool is_mapped;                    /* a layout map says where things stand */
+    char *notice;                      /* what was assumed about the file and must be told, or NULL */
+    struct dump_reader *reader;        /* owned */
+    struct hash_job *hashing;          /* owned: source.hash is on its way; NULL: it is there */
+    int64_t seen_bytes, seen_mtime_ns; /* of the file when it was opened */
 };
 
 /* Finds the format by magic bytes and reads everything but the tensors; every size is checked against the file. */
@@ -69,6 +70,9 @@ MUST_CHECK enum status dump_open_as(struct dump *d, const char *path, const stru
 MUST_CHECK enum status dump_begin(struct dump *d, const char *path, const struct dump_options *options,
                                   struct error *err);
 MUST_CHECK enum status dump_settle(struct dump *d, struct error *err);
+
+/* ERR_IO when the file has another size or time than when it was opened: what was read of it is not to be trusted. */
+MUST_CHECK enum status dump_unchanged(const struct dump *d, struct error *err);
 void dump_done(struct dump *d);
 
 /* Visible columns of each of layer->n_rows query rows of a sample. A row is valid when its key index p = query_start +

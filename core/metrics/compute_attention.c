@@ -420,6 +420,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
             fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads);
         }
     }
+    TRY(dump_unchanged(d, err));
     return judge_rows(run, d, &census, err);
 }
 
