@@ -239,8 +239,8 @@ FOR_EACH_CPU static void add_up(const struct work *w, const double *table, const
         for (k = 0; k < LINE; k++) {
             to[k * LANES] = a[k];
             to[(LINE + k) * LANES] = b[k];
-            to[(2 * LINE + k) * LANES] = c[k];
-            to[(3 * LINE + k) * LANES] = d[k];
+            to[((size_t)2 * LINE + k) * LANES] = c[k];
+            to[((size_t)3 * LINE + k) * LANES] = d[k];
         }
     }
 }
@@ -261,6 +261,16 @@ FOR_EACH_CPU static void compare(const double *sums, const double *limit, size_t
         }
 }
 
+/* What is no draw of its own must hit nothing. */
+static void silence(double *sums, double *max, size_t lane)
+{
+    size_t k;
+
+    max[lane] = -INFINITY;
+    for (k = 0; k < BLOCK; k++)
+        sums[k * LANES + lane] = NAN;
+}
+
 /* Adds the chunk's hits for the n cells from `first` on. */
 static void count_block(const struct work *w, struct chunk *c, size_t first, size_t n)
 {
@@ -277,19 +287,14 @@ static void count_block(const struct work *w, struct chunk *c, size_t first, siz
         for (lane = 0; lane < LANES; lane++)
             draw[lane] = c->first + (lane < real ? f + lane : f);
         add_up(w, c->table, draw, sums);
-        /* What is no draw of its own must hit nothing. */
-        for (lane = real; lane < LANES; lane++) {
-            c->max[f + lane] = -INFINITY;
-            for (k = 0; k < n; k++)
-                sums[k * LANES + lane] = NAN;
-        }
+        for (lane = real; lane < LANES; lane++)
+            silence(sums, c->max + f, lane);
         compare(sums, limit, n, c->max + f, hits, hits_max);
     }
-    for (k = 0; k < n; k++)
-        for (lane = 0; lane < LANES; lane++) {
-            c->hits[first + k] += hits[k * LANES + lane];
-            c->hits_max[first + k] += hits_max[k * LANES + lane];
-        }
+    for (k = 0; k < n * LANES; k++) {
+        c->hits[first + k / LANES] += hits[k];
+        c->hits_max[first + k / LANES] += hits_max[k];
+    }
 }
 
 static void count_chunk(void *context, size_t item, int thread)
