@@ -1,4 +1,5 @@
 #include "cli/cmd.h"
+#include "cli/exit.h"
 #include "cli/message.h"
 #include "core/base/scope.h"
 #include "core/gate/baseline.h"
@@ -65,9 +66,16 @@ static enum status list(struct call *c, const char *dir, struct error *err)
     TRY(baseline_list(dir, &strings, &names, &n, err));
     for (i = 0; i < n; i++) {
         AUTO(baseline) b = {0};
+        struct error why = {0};
+        enum status opened = baseline_open(&b, dir, names[i], &why);
 
-        TRY(baseline_open(&b, dir, names[i], err));
-        buf_printf(&c->out, "%s\t%zu run%s\n", b.name, b.n_runs, b.n_runs == 1 ? "" : "s");
+        if (opened == OK) {
+            buf_printf(&c->out, "%s\t%zu run%s\n", b.name, b.n_runs, b.n_runs == 1 ? "" : "s");
+            continue;
+        }
+        buf_printf(&c->out, "%s\tcannot be read\n", names[i]); /* the others are still listed */
+        message_error(&why, NULL);
+        c->exit_code = exit_from_status(opened);
     }
     if (n == 0)
         message_say("no baseline in '%s' yet: 'tare baseline accept RUN --name NAME --reason TEXT' makes one", dir);
