@@ -1,0 +1,126 @@
+#include "core/metrics/attention_census.h"
+
+#include "core/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More rows than this share off by more than 2 %: the file does not hold what it says. */
+#define MAX_BAD_SUM_SHARE 0.01
+
+void census_init(struct census *c)
+{
+    *c = (struct census){.sum_min = INFINITY, .sum_max = -INFINITY};
+}
+
+void census_done(struct census *c)
+{
+    free(c->streaks);
+    *c = (struct census){0};
+}
+
+enum status census_begin_layer(struct census *c, const struct dump_layer *l, struct error *err)
+{
+    TRY(mem_grow(&c->streaks, &c->cap_streaks, l->n_heads, sizeof *c->streaks, err));
+    memset(c->streaks, 0, c->cap_streaks * sizeof *c->streaks);
+    return OK;
+}
+
+static void count_head(struct census *c, const struct dump_layer *l, const struct dump_sample *s, size_t head,
+                       const struct head_stats *h)
+{
+    char place[160];
+    int i;
+
+    snprintf(place, sizeof place, "sample '%.80s', layer %lld, head %zu", s->id, (long long)l->index, head);
+    for (i = 0; i < N_ROW_STATUSES; i++) {
+        if (h->n_rows[i] && !c->n[i])
+            memcpy(c->place[i], place, sizeof place);
+        c->n[i] += h->n_rows[i];
+    }
+    if (h->n_sum_off && !c->n_sum_off)
+        memcpy(c->sum_place, place, sizeof place);
+    c->n_sum_off += h->n_sum_off;
+    c->n_sum_bad += h->n_sum_bad;
+    c->sum_min = fmin(c->sum_min, h->sum_min);
+    c->sum_max = fmax(c->sum_max, h->sum_max);
+}
+
+/* Called for the samples of a layer in file order. */
+static void count_collapses(struct census *c, const struct dump *d, const struct dump_layer *l, size_t sample,
+                            const struct head_stats *heads)
+{
+    struct streak *streaks = c->streaks;
+    size_t h;
+
+    for (h = 0; h < l->n_heads; h++) {
+        if (!head_has_collapsed(&heads[h])) {
+            streaks[h].n = 0;
+            continue;
+        }
+        if (streaks[h].n == 0)
+            streaks[h].first = sample;
+        if (++streaks[h].n != COLLAPSE_SAMPLES)
+            continue;
+        if (c->n_collapsed++ == 0)
+            snprintf(c->collapse_place, sizeof c->collapse_place, "layer %lld, head %zu from sample '%.80s' on",
+                     (long long)l->index, h, d->samples[streaks[h].first].id);
+    }
+}
+
+void census_add(struct census *c, const struct dump *d, size_t layer, size_t sample, const struct head_stats *heads)
+{
+    const struct dump_layer *l = &d->layers[layer];
+    size_t h;
+
+    for (h = 0; h < l->n_heads; h++)
+        count_head(c, l, &d->samples[sample], h, &heads[h]);
+    count_collapses(c, d, l, sample, heads);
+}
+
+enum status census_judge(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+{
+    static const char *const what[N_ROW_STATUSES] = {
+        [ROW_ZERO] = "are all zero (fully masked)", [ROW_NAN] = "hold NaN (fully masked, or broken)"};
+    uint64_t n_ok = c->n[ROW_OK];
+    int i;
+
+    if (c->n[ROW_NEGATIVE])
+        return error_set(
+            err, ERR_FORMAT,
+            "'%s': %llu rows hold negative weights, the first in %s: these are no softmax weights; scores belong in "
+            "'attn_logits'",
+            d->path, (unsigned long long)c->n[ROW_NEGATIVE], c->place[ROW_NEGATIVE]);
+    if (c->n[ROW_INF])
+        return error_set(err, ERR_FORMAT,
+                         "'%s': %llu rows hold infinities, the first in %s: dump the weights again in a wider type",
+                         d->path, (unsigned long long)c->n[ROW_INF], c->place[ROW_INF]);
+    if (n_ok == 0)
+        return error_set(err, ERR_FORMAT,
+                         "'%s': no row has weights to measure (%llu NaN, %llu all zero): dump it again", d->path,
+                         (unsigned long long)c->n[ROW_NAN], (unsigned long long)c->n[ROW_ZERO]);
+    if ((double)c->n_sum_bad > MAX_BAD_SUM_SHARE * (double)n_ok)
+        return error_set(
+            err, ERR_FORMAT,
+            "'%s': %llu of %llu rows sum to something off 1 by more than 2 %% (between %.4g and %.4g), the first in "
+            "%s: "
+            "these are no softmax weights over the visible keys; check causal, window and lengths, or dump again",
+            d->path, (unsigned long long)c->n_sum_bad, (unsigned long long)n_ok, c->sum_min, c->sum_max, c->sum_place);
+    for (i = 0; i < N_ROW_STATUSES; i++)
+        if (what[i] && c->n[i])
+            TRY(run_note(run, err, "masked-rows", "'%s': %llu rows %s and are left out, the first in %s", d->path,
+                         (unsigned long long)c->n[i], what[i], c->place[i]));
+    if (c->n_collapsed)
+        TRY(run_note(
+            run, err, "collapsed-heads",
+            "'%s': heads put nearly all weight on single keys over %d or more samples in a row (%llu such streaks), "
+            "the first is %s; see attn.collapse",
+            d->path, (int)COLLAPSE_SAMPLES, (unsigned long long)c->n_collapsed, c->collapse_place));
+    if (c->n_sum_off)
+        TRY(run_note(run, err, "row-sums",
+                     "'%s': %llu of %llu rows sum to something off 1 (between %.6g and %.6g), the first in %s", d->path,
+                     (unsigned long long)c->n_sum_off, (unsigned long long)n_ok, c->sum_min, c->sum_max, c->sum_place));
+    return OK;
+}
