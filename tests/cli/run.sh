@@ -2,8 +2,8 @@
 # Golden runs of the program: tests/cli/<case>/ holds cmd (bash), stdout, stderr, exit, and, where they are needed,
 # files/ (copied into the folder where cmd runs) and creates (the files that the run must leave behind; none without).
 #   bash tests/cli/run.sh TARE [--update] [CASE…]
-# cmd sees $TARE, the program, and $ROOT, the tree; tasksets is a link to the tree's. Output is compared byte for byte:
-# what would differ between machines is kept out by --reproducible or by cmd itself.
+# cmd sees $TARE, the program, $MOCK, the endpoint of tests/mock, and $ROOT, the tree; tasksets is a link to the tree's.
+# Output is compared byte for byte: what would differ between machines is kept out by --reproducible or by cmd itself.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 ROOT=$(cd "$here/../.." && pwd)
@@ -14,7 +14,8 @@ if [ "${1:-}" = --update ]; then
     update=1
     shift
 fi
-export ROOT TARE LC_ALL=C
+MOCK=${MOCK:-$(dirname "$TARE")/../tests/mock_server}
+export ROOT TARE MOCK LC_ALL=C
 unset SOURCE_DATE_EPOCH NO_COLOR
 
 tmp=$(mktemp -d)
