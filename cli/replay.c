@@ -17,6 +17,7 @@ void replay_done(struct replay *r)
     for (i = 0; i < r->n_cubes; i++)
         cube_done(&r->cubes[i]);
     free(r->cubes);
+    fingerprints_done(&r->fingerprints);
     free(r->notes);
     axes_done(&r->axes);
     memset(r, 0, sizeof *r);
@@ -29,11 +30,13 @@ static void set_aside(struct replay *r, struct run *run)
     r->axes = run->axes;
     r->cubes = run->cubes;
     r->n_cubes = run->n_cubes;
+    r->fingerprints = run->fingerprints;
     r->notes = run->notes;
     r->n_notes = run->n_notes;
     r->dumps = run->provenance.dumps;
     r->n_dumps = run->provenance.n_dumps;
     memset(&run->axes, 0, sizeof run->axes);
+    memset(&run->fingerprints, 0, sizeof run->fingerprints);
     run->cubes = NULL;
     run->notes = NULL;
     run->n_cubes = run->cap_cubes = run->n_notes = run->cap_notes = 0;
@@ -124,8 +127,11 @@ static bool is_attention(const struct cube *c)
 
 enum status replay_copy_attention(const struct replay *r, struct run *run, struct error *err)
 {
-    size_t i;
+    size_t i, clash;
 
+    fingerprints_done(&run->fingerprints);
+    TRY(fingerprints_init(&run->fingerprints, &run->axes, err));
+    fingerprints_pour(&run->fingerprints, &run->axes, &r->fingerprints, &r->axes, &clash);
     for (i = 0; i < r->n_cubes; i++) {
         const struct cube *from = &r->cubes[i];
         AUTO(cube) to = {0};

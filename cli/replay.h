@@ -14,7 +14,8 @@ struct replay {
     struct axes axes;
     struct cube *cubes; /* owned */
     size_t n_cubes;
-    struct note *notes; /* owned */
+    struct fingerprints fingerprints; /* owned */
+    struct note *notes;               /* owned */
     size_t n_notes;
     struct dump_source *dumps;
     size_t n_dumps;
@@ -27,7 +28,7 @@ void replay_done(struct replay *r);
 /* Labels of the earlier run's axes, so that its cubes fit; before compute_axes(). */
 MUST_CHECK enum status replay_axes(const struct replay *r, struct run *run, struct error *err);
 
-/* The earlier run's attention cubes and notes as they are; after the computes. */
+/* The earlier run's attention cubes, fingerprints and notes as they are; after the computes. */
 MUST_CHECK enum status replay_copy_attention(const struct replay *r, struct run *run, struct error *err);
 
 /* Says so when the recording at `path` names dumps and none is used: its attention would stay out without a word. */

@@ -237,12 +237,18 @@ enum status h5data_texts(const struct h5 *ds, size_t max, struct arena *arena, c
 
 static enum status make_list(const struct h5data *what, struct h5id *ret)
 {
-    hsize_t chunk = what->chunk;
+    hsize_t chunk[H5DATA_MAX_RANK];
+    bool is_empty = what->chunk == 0;
+    size_t i;
 
+    for (i = 0; i < what->rank; i++) {
+        chunk[i] = i ? what->dims[i] : what->chunk;
+        is_empty |= what->dims[i] == 0;
+    }
     ret->id = H5Pcreate(H5P_DATASET_CREATE);
     if (ret->id < 0 || H5Pset_obj_track_times(ret->id, false) < 0)
         return ERR_INTERNAL;
-    if (chunk > 0 && (H5Pset_chunk(ret->id, 1, &chunk) < 0 || H5Pset_deflate(ret->id, GZIP_LEVEL) < 0))
+    if (!is_empty && (H5Pset_chunk(ret->id, (int)what->rank, chunk) < 0 || H5Pset_deflate(ret->id, GZIP_LEVEL) < 0))
         return ERR_INTERNAL;
     return OK;
 }

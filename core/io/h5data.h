@@ -34,7 +34,7 @@ struct h5data {
     hid_t file_type, mem_type;
     size_t rank; /* 0: a single value */
     size_t dims[H5DATA_MAX_RANK];
-    size_t chunk; /* rank 1 only: elements of a gzip chunk; 0 = contiguous, not compressed */
+    size_t chunk; /* along the first dimension, of a gzip chunk that has the others whole; 0 = contiguous */
 };
 
 /* Writes it whole; `ret` may be NULL. */

@@ -57,7 +57,7 @@ static enum status put_labels(const struct h5 *ds, struct h5scale *const *scales
     if (type.id < 0 || H5Tset_size(type.id, H5T_VARIABLE) < 0 || H5Tset_cset(type.id, H5T_CSET_UTF8) < 0)
         return h5_failed(ds, ERR_INTERNAL, "no text type", err);
     for (i = 0; i < rank; i++)
-        labels[i] = scales[i]->name;
+        labels[i] = scales[i] ? scales[i]->name : "";
     return put(ds, "DIMENSION_LABELS", type.id, type.id, rank, labels, err);
 }
 
@@ -76,6 +76,9 @@ enum status h5scale_attach(const struct h5 *ds, struct h5scale *const *scales, s
     for (i = 0; i < rank; i++) {
         struct h5scale *s = scales[i];
 
+        list[i] = (hvl_t){0};
+        if (!s)
+            continue;
         if (H5Rcreate(&refs[i], s->ds.id, ".", H5R_OBJECT, -1) < 0)
             return h5_failed(&s->ds, ERR_IO, "a dimension scale cannot be written", err);
         list[i] = (hvl_t){.len = 1, .p = &refs[i]};

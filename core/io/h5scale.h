@@ -25,7 +25,7 @@ void h5scale_done(struct h5scale *s);
 /* Takes over the dataset `ds` as the scale `name`. */
 MUST_CHECK enum status h5scale_init(struct h5scale *s, struct h5 *ds, const char *name, struct error *err);
 
-/* Lays the `rank` dimensions of `ds` along the scales, in order. */
+/* Lays the `rank` dimensions of `ds` along the scales, in order; NULL: one without. */
 MUST_CHECK enum status h5scale_attach(const struct h5 *ds, struct h5scale *const *scales, size_t rank,
                                       struct error *err);
 

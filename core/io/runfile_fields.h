@@ -3,6 +3,7 @@
 #define CORE_IO_RUNFILE_FIELDS_H
 
 #include "core/io/h5.h"
+#include "core/io/h5scale.h"
 #include "core/model/run.h"
 
 #include <stdint.h>
@@ -56,6 +57,13 @@ MUST_CHECK enum status runfile_types_match(const struct h5 *ds, hid_t mem, struc
 
 /* Reads and checks /observations. */
 MUST_CHECK enum status runfile_get_observations(struct run *run, const struct h5 *root, struct error *err);
+
+/* /profiles and /digests, each where something is known. `scales`: [N_AXES], attached to. */
+MUST_CHECK enum status runfile_put_fingerprints(const struct h5 *root, const struct fingerprints *f,
+                                                struct h5scale *scales, struct error *err);
+
+/* Reads and checks them, where the file has them; after the axes. */
+MUST_CHECK enum status runfile_get_fingerprints(struct run *run, const struct h5 *root, struct error *err);
 
 extern const char *const runfile_help_requests, *const runfile_help_events, *const runfile_help_bytes;
 

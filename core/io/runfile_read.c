@@ -334,6 +334,7 @@ static enum status read_all(struct run *ret, const char *path, struct error *err
     TRY(read_dumps(&run, &root, err));
     TRY(read_axes(&run, &root, err));
     TRY(read_cubes(&run, &root, err));
+    TRY(runfile_get_fingerprints(&run, &root, err));
     TRY(runfile_get_observations(&run, &root, err));
     TRY(read_inputs(&run, &root, err));
     TRY(read_notes(&run, &root, err));

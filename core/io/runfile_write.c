@@ -148,8 +148,6 @@ static enum status write_cubes(const struct h5 *root, const struct run *run, str
     for (i = 0; st == OK && i < run->n_cubes; i++)
         st = write_cube(&group, sorted[i], scales, err);
     free(sorted);
-    for (i = 0; st == OK && i < N_AXES; i++)
-        st = h5scale_finish(&scales->s[i], err);
     return st;
 }
 
@@ -244,6 +242,7 @@ static enum status write_notes(const struct h5 *root, const struct run *run, str
 static enum status write_all(const struct h5 *root, const struct run *run, struct error *err)
 {
     AUTO(scales) scales = {0};
+    size_t i;
 
     TRY(h5attr_put_text(root, "format", "tare-run", err));
     TRY(h5attr_put_i64(root, "schema", RUNFILE_SCHEMA, err));
@@ -254,6 +253,9 @@ static enum status write_all(const struct h5 *root, const struct run *run, struc
     TRY(write_provenance(root, &run->provenance, err));
     TRY(write_axes(root, &run->axes, &scales, err));
     TRY(write_cubes(root, run, &scales, err));
+    TRY(runfile_put_fingerprints(root, &run->fingerprints, scales.s, err));
+    for (i = 0; i < N_AXES; i++)
+        TRY(h5scale_finish(&scales.s[i], err));
     TRY(write_observations(root, run, err));
     TRY(write_inputs(root, run, err));
     return write_notes(root, run, err);

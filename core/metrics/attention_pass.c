@@ -22,6 +22,8 @@ void pass_done(struct pass *p)
     free(p->rows);
     free(p->heads);
     free(p->entropies);
+    free(p->digests);
+    head_digests_done(&p->hashing);
     memset(p, 0, sizeof *p);
 }
 
@@ -47,12 +49,55 @@ static size_t tile_rows(const struct pass *p, size_t n_rows, size_t per_row)
     return fit < 1 ? 1 : fit < n_rows ? fit : n_rows;
 }
 
-static void begin_heads(struct pass *p, const struct dump_layer *l)
+static enum status begin_heads(struct pass *p, const struct dump_layer *l, struct error *err)
 {
     size_t h;
 
     for (h = 0; h < l->n_heads; h++)
         head_stats_init(&p->heads[h], p->entropies + h * l->n_rows);
+    return head_digests_begin(&p->hashing, l->n_heads, err);
+}
+
+/* Rows of heads from `head` on as they were given to a kernel. */
+static void digest_weights(struct pass *p, size_t head, const struct row_entropy_args *args)
+{
+    struct digest_rows rows = {.rows = args->weights,
+                               .spans = args->spans,
+                               .n_heads = args->n_heads,
+                               .n_rows = args->n_rows,
+                               .n_columns = args->n_cols,
+                               .element = dtype_bytes(args->dtype)};
+
+    head_digests_add(&p->hashing, head, &rows);
+}
+
+static void digest_queries(struct pass *p, size_t head, const struct qk_entropy_args *args)
+{
+    struct digest_rows rows = {.rows = args->q,
+                               .spans = args->spans,
+                               .n_heads = args->n_heads,
+                               .n_rows = args->n_rows,
+                               .n_columns = args->dim,
+                               .element = dtype_bytes(args->dtype),
+                               .whole_rows = true};
+
+    head_digests_add(&p->hashing, head, &rows);
+}
+
+/* The keys of one key head that any row of the sample sees, for the query heads that read it. */
+static void digest_keys(struct pass *p, const struct dump_layer *l, size_t kv_head, const void *keys)
+{
+    size_t group = l->n_heads / l->n_kv_heads, key_bytes = l->dim * dtype_bytes(l->dtype), i;
+    struct row_span seen = {UINT32_MAX, 0};
+
+    for (i = 0; i < l->n_rows; i++) {
+        if (p->spans[i].lo >= p->spans[i].hi)
+            continue;
+        seen.lo = p->spans[i].lo < seen.lo ? p->spans[i].lo : seen.lo;
+        seen.hi = p->spans[i].hi > seen.hi ? p->spans[i].hi : seen.hi;
+    }
+    head_digests_add_keys(&p->hashing, kv_head * group, group, (const char *)keys + seen.lo * key_bytes,
+                          seen.hi - seen.lo, key_bytes);
 }
 
 /* Rows [row, row + n) of each of n_heads heads from `head` on, out of the file's own pages: all rows, or one head.
@@ -78,6 +123,7 @@ static enum status mapped_tile(struct pass *p, struct dump *d, size_t layer, siz
     args.weights = view.rows;
     TRY(p->backend->row_entropy(&args, p->rows, err));
     heads_add(p->heads + head, n_heads, p->rows, n, sum_tolerance[l->dtype]);
+    digest_weights(p, head, &args);
     return OK;
 }
 
@@ -98,9 +144,7 @@ static enum status mapped_weights(struct pass *p, struct dump *d, size_t layer, 
             TRY(mapped_tile(p, d, layer, sample, head, heads, row, l->n_rows - row < tile ? l->n_rows - row : tile,
                             ret_done, err));
     }
-    if (!*ret_done)
-        begin_heads(p, l);
-    return OK;
+    return *ret_done ? OK : begin_heads(p, l, err);
 }
 
 /* Rows [first, last) of all heads from stored weights, tile by tile. */
@@ -136,6 +180,7 @@ static enum status weights_rows(struct pass *p, struct dump *d, size_t layer, si
             TRY(dump_read_weights(d, layer, sample, h, row, n, (char *)p->a + h * n * row_bytes, err));
         TRY(p->backend->row_entropy(&args, p->rows, err));
         heads_add(p->heads, l->n_heads, p->rows, n, sum_tolerance[l->dtype]);
+        digest_weights(p, 0, &args);
     }
     return OK;
 }
@@ -159,6 +204,7 @@ static enum status mapped_qk(struct pass *p, struct dump *d, size_t layer, size_
                                    .softcap = l->softcap,
                                    .query_col = s->query_start - l->key_start,
                                    .sink_col = s->first - l->key_start};
+    size_t kv;
 
     *ret_done = false;
     TRY(dump_view(d, layer, sample, DUMP_PART_Q, 0, l->n_heads * l->n_rows, &q, err));
@@ -169,6 +215,9 @@ static enum status mapped_qk(struct pass *p, struct dump *d, size_t layer, size_
     args.k = k.rows;
     TRY(p->backend->qk_entropy(&args, p->rows, err));
     heads_add(p->heads, l->n_heads, p->rows, l->n_rows, sum_tolerance[l->dtype]);
+    digest_queries(p, 0, &args);
+    for (kv = 0; kv < l->n_kv_heads; kv++)
+        digest_keys(p, l, kv, (const char *)k.rows + kv * l->n_cols * l->dim * dtype_bytes(l->dtype));
     *ret_done = true;
     return OK;
 }
@@ -216,7 +265,9 @@ static enum status qk_rows(struct pass *p, struct dump *d, size_t layer, size_t 
                 TRY(dump_read_q(d, layer, sample, kv * group + h, row, n, (char *)p->a + h * n * q_row, err));
             TRY(p->backend->qk_entropy(&args, p->rows, err));
             heads_add(p->heads + kv * group, group, p->rows, n, sum_tolerance[l->dtype]);
+            digest_queries(p, kv * group, &args);
         }
+        digest_keys(p, l, kv, p->b);
     }
     return OK;
 }
@@ -232,7 +283,9 @@ enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sa
     TRY(mem_grow(&p->rows, &p->cap_rows, n_rows, sizeof *p->rows, err));
     TRY(mem_grow(&p->heads, &p->cap_heads, l->n_heads, sizeof *p->heads, err));
     TRY(mem_grow(&p->entropies, &p->cap_entropies, n_rows, sizeof *p->entropies, err));
-    begin_heads(p, l);
+    TRY(mem_grow(&p->digests, &p->cap_digests, l->n_heads, DIGEST_BYTES, err));
+    memset(p->digests, 0, l->n_heads * DIGEST_BYTES);
+    TRY(begin_heads(p, l, err));
     dump_spans(l, &d->samples[sample], p->spans);
     while (first < last && p->spans[first].lo >= p->spans[first].hi)
         first++;
@@ -243,5 +296,6 @@ enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sa
     TRY(l->kind == DUMP_QK ? qk_rows(p, d, layer, sample, first, last, err)
                            : weights_rows(p, d, layer, sample, first, last, err));
     heads_finish(p->heads, l->n_heads);
+    head_digests_end(&p->hashing, l->n_heads, p->digests);
     return OK;
 }

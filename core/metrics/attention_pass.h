@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/io/dump.h"
+#include "core/metrics/attention_digest.h"
 #include "kernels/backend.h"
 
 #include <stddef.h>
@@ -18,14 +19,16 @@ struct pass {
     struct row_span *spans; /* owned: [n_rows]       */
     struct row_stat *rows;  /* owned: heads x rows   */
     struct head_stats *heads;
-    double *entropies; /* owned: heads x rows  */
-    size_t cap_spans, cap_rows, cap_heads, cap_entropies;
+    double *entropies;      /* owned: heads x rows  */
+    unsigned char *digests; /* owned: heads x DIGEST_BYTES, all zero where no row sees a key */
+    struct head_digests hashing;
+    size_t cap_spans, cap_rows, cap_heads, cap_entropies, cap_digests;
 };
 
 void pass_done(struct pass *p);
 
-/* Reads and measures one layer of one sample: p->heads[0 .. n_heads) until the next call. A sample with no row that
- * sees a key leaves them empty. */
+/* Reads and measures one layer of one sample: p->heads and p->digests of its heads until the next call. A sample with
+ * no row that sees a key leaves them empty. */
 MUST_CHECK enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sample, struct error *err);
 
 #endif

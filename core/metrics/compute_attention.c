@@ -33,10 +33,38 @@ static void fill_cells(struct metric_cubes *cubes, double *const *counts, const 
     }
 }
 
+/* Repeats of a turn have one digest: the sum of theirs, which hangs on no order. */
+static void add_digest(unsigned char *to, const unsigned char *digest)
+{
+    unsigned carry = 0;
+    size_t i;
+
+    for (i = DIGEST_BYTES; i-- > 0;) {
+        carry += (unsigned)to[i] + digest[i];
+        to[i] = (unsigned char)(carry & 0xff);
+        carry >>= 8;
+    }
+}
+
+static void fill_fingerprints(struct run *run, const struct dump_layer *l, const struct dump_sample *s,
+                              const struct pass *p)
+{
+    struct fingerprints *f = &run->fingerprints;
+    size_t at[N_AXES] = {[AXIS_TASK] = axes_find_task(&run->axes, s->task),
+                         [AXIS_TURN] = axes_find(&run->axes, AXIS_TURN, s->turn),
+                         [AXIS_LAYER] = axes_find(&run->axes, AXIS_LAYER, l->index)};
+    size_t h;
+
+    for (h = 0; h < l->n_heads; h++) {
+        at[AXIS_HEAD] = h;
+        add_digest(f->digest + fingerprints_index(f, at) * DIGEST_BYTES, p->digests + h * DIGEST_BYTES);
+    }
+}
+
 static enum status compute_dump(struct run *run, struct dump *d, struct pass *p, struct metric_cubes *cubes,
                                 double *const *counts, struct error *err)
 {
-    AUTO(census) census;
+    AUTO(census) census = {0};
     size_t layer, sample;
 
     census_init(&census);
@@ -53,6 +81,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
             }
             census_add(&census, d, layer, sample, p->heads);
             fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads);
+            fill_fingerprints(run, l, &d->samples[sample], p);
         }
     }
     TRY(dump_unchanged(d, err));
@@ -86,6 +115,8 @@ enum status compute_attention(struct run *run, struct dump *const *dumps, size_t
 
     if (n_dumps == 0)
         return OK;
+    fingerprints_done(&run->fingerprints);
+    TRY(fingerprints_init(&run->fingerprints, &run->axes, err));
     TRY(metric_cubes_init(&cubes, run, reads_attention, err));
     TRY(arena_new(&arena, cubes.n, sizeof *counts, &counts, err));
     for (i = 0; i < cubes.n; i++)

@@ -146,6 +146,28 @@ static enum status join_cubes(struct run *into, const struct run *from, const st
     return OK;
 }
 
+/* The fingerprints of both over the joint axes. */
+static enum status join_fingerprints(struct run *into, const struct run *from, const struct axes *axes,
+                                     struct error *err)
+{
+    AUTO(fingerprints) joint = {0};
+    size_t clash = SIZE_MAX;
+
+    if (!fingerprints_len(&into->fingerprints) && !fingerprints_len(&from->fingerprints))
+        return OK;
+    TRY(fingerprints_init(&joint, axes, err));
+    fingerprints_pour(&joint, axes, &into->fingerprints, &into->axes, &clash);
+    fingerprints_pour(&joint, axes, &from->fingerprints, &from->axes, &clash);
+    if (clash != SIZE_MAX)
+        return error_set(err, ERR_FORMAT,
+                         "both runs hold attention of task '%s', and its bits differ: these are no shards of one run",
+                         axes->task[clash / (fingerprints_len(&joint) / joint.dim[AXIS_TASK])]);
+    fingerprints_done(&into->fingerprints);
+    into->fingerprints = joint;
+    memset(&joint, 0, sizeof joint);
+    return OK;
+}
+
 static enum status add_observations(struct run *into, const struct run *from, int64_t shift, struct error *err)
 {
     size_t i;
@@ -259,6 +281,7 @@ enum status run_merge(struct run *into, const struct run *from, struct error *er
     TRY(add_axes(&axes, &into->axes, 0, &into->arena, err));
     TRY(add_axes(&axes, &from->axes, shift, &into->arena, err));
     TRY(join_cubes(into, from, &axes, shift, err));
+    TRY(join_fingerprints(into, from, &axes, err));
     TRY(add_observations(into, from, shift, err));
     TRY(add_provenance(into, from, err));
     for (i = 0; i < from->n_notes; i++)

@@ -34,6 +34,7 @@ void run_done(struct run *r)
     for (i = 0; i < r->n_cubes; i++)
         cube_done(&r->cubes[i]);
     free(r->cubes);
+    fingerprints_done(&r->fingerprints);
     free(r->notes);
     free(r->exchanges);
     free(r->events);

@@ -6,6 +6,7 @@
 #include "core/model/axes.h"
 #include "core/model/cube.h"
 #include "core/model/exchange.h"
+#include "core/model/fingerprints.h"
 #include "core/model/provenance.h"
 
 #include <stddef.h>
@@ -31,6 +32,7 @@ struct run {
     char *prompt_json;
     struct cube *cubes;
     size_t n_cubes, cap_cubes;
+    struct fingerprints fingerprints; /* owned; of attention, over the run's axes */
     struct note *notes;
     size_t n_notes, cap_notes;
 };
