@@ -80,6 +80,19 @@ struct change {
     bool explains_latency_only; /* hardware and server: what only latencies depend on */
 };
 
+/* What the digests of both runs' attention say. A sample is a turn of a task; those that differ from the lowest layer
+ * on, as with other tokens, are told apart from those that begin to differ later. */
+struct onset {
+    size_t n_cells, n_equal; /* heads of layers of samples that both have, and those with the same bits; 0: nothing */
+    size_t n_samples, n_same, n_from_first;
+    bool samples_are_turns; /* of several a task */
+    int64_t first, before;  /* lowest layer that both have, last one with the same bits: -1 none */
+    int64_t layer;          /* first one that differs: -1 none */
+    const int64_t *heads;   /* [n_heads] that differ there, of n_layer_heads */
+    size_t n_heads, n_layer_heads;
+    const char *words; /* NULL when nothing is known */
+};
+
 struct judgement {
     struct arena arena; /* owns texts and tables; names are borrowed from the runs */
     enum verdict verdict;
@@ -105,6 +118,7 @@ struct judgement {
     size_t n_findings;
     struct limit_result *limits;
     size_t n_limits;
+    struct onset onset;
     const char **not_measured; /* metrics of the policy or the base that the candidate lacks */
     size_t n_not_measured;
 };

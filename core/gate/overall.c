@@ -2,7 +2,6 @@
 
 #include "core/base/scope.h"
 #include "core/gate/limits.h"
-#include "core/gate/onset.h"
 #include "core/gate/parts.h"
 #include "core/gate/words.h"
 #include "core/stats/summary.h"
@@ -179,25 +178,11 @@ static enum status broken_limits(struct judgement *j, bool failing, struct error
     return OK;
 }
 
-static enum status onset_reason(struct judgement *j, const struct tested *t, struct error *err)
-{
-    size_t i;
-
-    for (i = 0; i < j->n_families; i++) {
-        const char *words = NULL;
-
-        TRY(onset_words(&t[i], &j->arena, &words, err));
-        if (words)
-            return reason(j, words, err);
-    }
-    return OK;
-}
-
 static enum status find_reasons(struct judgement *j, const struct comparison *c, const struct tested *t,
                                 const struct tally *y, struct error *err)
 {
     static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_CHANGED, VERDICT_INCONCLUSIVE, VERDICT_IMPROVED};
-    size_t i;
+    size_t i, n_verdict;
 
     /* A family gives two at most, limits six, the rest a handful. */
     TRY(arena_new(&j->arena, 2 * j->n_families + j->n_not_measured + 16, sizeof *j->reasons, &j->reasons, err));
@@ -206,11 +191,13 @@ static enum status find_reasons(struct judgement *j, const struct comparison *c,
     TRY(broken_limits(j, true, err));
     for (i = 0; i < sizeof order / sizeof *order; i++)
         TRY(reasons_of(j, c, t, order[i], err));
-    TRY(onset_reason(j, t, err));
+    n_verdict = j->n_reasons;
+    if (j->onset.words)
+        TRY(reason(j, j->onset.words, err));
     if (j->causes_confounded)
         TRY(reason(j, "several of prompt, weights and served model changed at once: their effects cannot be told apart",
                    err));
-    if (j->n_reasons == 0)
+    if (n_verdict == 0)
         TRY(reasons_of(j, c, t, VERDICT_PASS, err));
     return broken_limits(j, false, err);
 }

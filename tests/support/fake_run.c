@@ -66,6 +66,24 @@ void fake_shift(struct cube *c, int layer, int head, double shift)
     }
 }
 
+void fake_digests(struct run *r, size_t layer, int head)
+{
+    struct fingerprints *f = &r->fingerprints;
+    size_t len, i;
+
+    fingerprints_done(f);
+    MUST(fingerprints_init(f, &r->axes, &err));
+    len = fingerprints_len(f);
+    for (i = 0; i < len; i++) {
+        size_t h = i % f->dim[AXIS_HEAD], l = i / f->dim[AXIS_HEAD] % f->dim[AXIS_LAYER];
+        bool other = l > layer || (l == layer && (head < 0 || h == (size_t)head));
+
+        f->digest[i * DIGEST_BYTES] = 1;
+        f->digest[i * DIGEST_BYTES + 1] = (unsigned char)i;
+        f->digest[i * DIGEST_BYTES + 15] = other;
+    }
+}
+
 char *fake_text(struct run *r, const char *text)
 {
     char *copy = NULL;

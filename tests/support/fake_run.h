@@ -20,6 +20,10 @@ void fake_noise(struct cube *c, double amount, uint64_t salt);
 /* Adds `shift` at a layer and head, of every task and turn; -1 stands for all of them. */
 void fake_shift(struct cube *c, int layer, int head, double shift);
 
+/* Digests of every cell, each sample's its own; those of `layer` and above are other ones, of `layer` itself in `head`
+ * alone unless that is -1. A layer beyond the last: none is. */
+void fake_digests(struct run *r, size_t layer, int head);
+
 /* A copy of `text` that the run owns. */
 char *fake_text(struct run *r, const char *text);
 

@@ -56,21 +56,6 @@ Test(decide, collapsed_head_is_regressed_and_named)
     cr_assert(strncmp(j.headline, "regressed: attn.entropy at layer 1, head 1 fell", 46) == 0, "%s", j.headline);
 }
 
-Test(decide, first_differing_layer_is_named_without_claiming_a_cause)
-{
-    AUTO(run) base = {0};
-    AUTO(run) cand = {0};
-    AUTO(judgement) j = {0};
-    size_t i, said = 0;
-
-    gate_attention(&base, &cand, (struct gate_change){.n_tasks = 12, .layer = 2, .head = 0, .shift = -0.5});
-    gate_decide_default(&j, &base, &cand);
-    for (i = 0; i < j.n_reasons; i++)
-        said += strstr(j.reasons[i], "layers 0 to 1 have the same attn.entropy to the last bit in every task, "
-                                     "differences begin at layer 2, there in head 0 alone") != NULL;
-    cr_assert(eq(sz, said, 1));
-}
-
 Test(decide, significant_but_small_passes)
 {
     AUTO(run) base = {0};
