@@ -10,6 +10,10 @@ static const struct {
     [DTYPE_F16] = {"float16", 2},
     [DTYPE_BF16] = {"bfloat16", 2},
     [DTYPE_F64] = {"float64", 8},
+    [DTYPE_U8] = {"uint8", 1},
+    [DTYPE_I8] = {"int8", 1},
+    [DTYPE_F8_E4M3] = {"float8_e4m3fn", 1},
+    [DTYPE_F8_E5M2] = {"float8_e5m2", 1},
 };
 
 size_t dtype_bytes(enum dtype type)
@@ -48,6 +52,14 @@ float float_from_f16(uint16_t x)
     return value;
 }
 
+/* As a half the same bits stand for 2^-8 of the value, subnormal ones too: the exponent's bias is 7 here, 15 there. */
+float float_from_e4m3(uint8_t x)
+{
+    uint16_t half = (uint16_t)((x & 0x80) << 8 | (x & 0x7f) << 7);
+
+    return float_from_f16((x & 0x7f) == 0x7f ? (uint16_t)(half | 0x7c00) : half) * 256;
+}
+
 double dtype_load(const void *elements, enum dtype type, size_t i)
 {
     const char *p = (const char *)elements + i * dtype_bytes(type);
@@ -65,6 +77,14 @@ double dtype_load(const void *elements, enum dtype type, size_t i)
     case DTYPE_F16:
         memcpy(&half, p, sizeof half);
         return (double)float_from_f16(half);
+    case DTYPE_U8:
+        return (double)(unsigned char)*p;
+    case DTYPE_I8:
+        return (double)(signed char)*p;
+    case DTYPE_F8_E4M3:
+        return (double)float_from_e4m3((uint8_t)*p);
+    case DTYPE_F8_E5M2:
+        return (double)float_from_f16((uint16_t)((uint8_t)*p << 8));
     case DTYPE_BF16:
     default:
         memcpy(&half, p, sizeof half);

@@ -25,9 +25,13 @@ struct qk_entropy_args {
     size_t n_heads, n_kv_heads, n_rows, n_cols, dim;
     double scale, softcap;
     int64_t query_col, sink_col; /* as in row_entropy.h */
+    uint64_t *profile;           /* n_heads x PROFILE_BUCKETS, added to; NULL: not wanted */
+    double *lse;                 /* n_heads x n_rows: natural log of sum e^score over the visible keys, -inf when there
+                                    are none, NaN without ROW_OK; NULL: not wanted */
 };
 
-/* ret: n_heads x n_rows; `sum` is 1. ERR_FORMAT when n_heads is no multiple of n_kv_heads. */
+/* ret: n_heads x n_rows; `sum` is 1, k90 is 0 (it would need the scores twice), leak is NaN. ERR_FORMAT when n_heads is
+ * no multiple of n_kv_heads. */
 MUST_CHECK enum status qk_entropy_cpu(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
 MUST_CHECK enum status qk_entropy_cuda(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
 

@@ -27,11 +27,18 @@ void dtype_to_double(const void *elements, enum dtype type, size_t first, size_t
         }
         return;
     case DTYPE_BF16:
-    default:
         for (size_t i = 0; i < n; i++) {
             memcpy(&half, p + i * sizeof half, sizeof half);
             to[i] = (double)float_from_bf16(half);
         }
+        return;
+    case DTYPE_U8:
+    case DTYPE_I8:
+    case DTYPE_F8_E4M3:
+    case DTYPE_F8_E5M2:
+    default:
+        for (size_t i = 0; i < n; i++)
+            to[i] = dtype_load(p, type, i);
         return;
     }
 }

@@ -100,6 +100,7 @@ static struct row_stat finish(struct qk_state s, uint32_t n_keys)
     row.square_sum = s.squares / (s.l * s.l);
     row.sink_weight = exp2(s.sink - s.m) / s.l;
     row.distance = s.distance / s.l;
+    row.sees_sink = isinf(s.sink) ? 0 : 1;
     return row;
 }
 

@@ -318,12 +318,10 @@ enum status finish_chunk(const struct row_job *job, struct slot *slot, struct er
     for (size_t i = 0; i < slot->n_rows; i++) {
         size_t row = slot->first + i;
         struct row_span span = args->spans[row % args->n_rows];
-        const unsigned char *weights = (const unsigned char *)args->weights + row * job->row_bytes;
+        uint64_t *profile = args->profile ? args->profile + row / args->n_rows * PROFILE_BUCKETS : NULL;
 
         if (span.lo < span.hi)
-            job->rows[row] = row_finish(weights + span.lo * dtype_bytes(args->dtype), span.hi - span.lo, args->dtype,
-                                        job->host_refs[row % args->n_rows], row_place(args, row % args->n_rows),
-                                        &slot->host_sums[i]);
+            job->rows[row] = row_finish(args, row, job->host_refs[row % args->n_rows], &slot->host_sums[i], profile);
         else
             job->rows[row] = row_without_value(ROW_EMPTY, 0);
     }
@@ -339,7 +337,7 @@ extern "C" enum status row_entropy_cuda(const struct row_entropy_args *args, str
     size_t i = 0;
 
     TRY(row_check(args, err));
-    if (args->n_heads == 0 || args->n_rows == 0 || args->n_cols == 0)
+    if (args->n_heads == 0 || args->n_rows == 0 || args->n_cols == 0 || !row_is_plain(args))
         return row_entropy_cpu(args, ret, err);
     job.args = args;
     TRY(row_job_init(&job, err));

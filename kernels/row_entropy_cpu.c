@@ -5,6 +5,8 @@
 #include "kernels/row_entropy.h"
 #include "kernels/row_entropy_isa.h"
 
+#include <string.h>
+
 static row_entropy_pass *choose_pass(void)
 {
 #ifdef __x86_64__
@@ -17,17 +19,24 @@ static row_entropy_pass *choose_pass(void)
 }
 
 /* A second pass, at the row's own scale, for rows that no softmax made. */
-static struct row_stat stat_of_row(const void *weights, size_t n, enum dtype type, struct row_place place,
-                                   row_entropy_pass *pass)
+static struct row_stat stat_of_row(const struct row_entropy_args *args, size_t index, row_entropy_pass *pass,
+                                   uint64_t *profile)
 {
+    struct row_span span = args->spans[index % args->n_rows];
+    const char *weights = (const char *)args->weights + (index * args->n_cols + span.lo) * dtype_bytes(args->dtype);
+    struct row_place place = row_place(args, index % args->n_rows);
     struct row_sums sums;
-    int ref = row_ref(n), better;
+    size_t n = span.hi - span.lo;
+    int ref, better;
 
-    pass(weights, n, type, ref, place.query, &sums);
+    if (span.lo >= span.hi || !row_is_plain(args))
+        return row_slow(args, index, profile);
+    ref = row_ref(n);
+    pass(weights, n, args->dtype, ref, place.query, &sums);
     better = row_better_ref(&sums, n, ref);
     if (better != ref)
-        pass(weights, n, type, better, place.query, &sums);
-    return row_finish(weights, n, type, better, place, &sums);
+        pass(weights, n, args->dtype, better, place.query, &sums);
+    return row_finish(args, index, better, &sums, profile);
 }
 
 /* Rows of one item: enough that taking it costs nothing beside them. */
@@ -58,24 +67,29 @@ static void prefetch_row(const struct row_job *job, size_t i)
         __builtin_prefetch(first + at);
 }
 
+/* Several threads may have rows of one head: whole numbers add up in any order. */
+static void add_profile(uint64_t *to, uint64_t *from)
+{
+    for (int b = 0; b < PROFILE_BUCKETS; b++)
+        if (from[b])
+            __atomic_fetch_add(&to[b], from[b], __ATOMIC_RELAXED);
+    memset(from, 0, PROFILE_BUCKETS * sizeof *from);
+}
+
 static void run_item(void *context, size_t item, int thread)
 {
     const struct row_job *job = context;
     const struct row_entropy_args *args = job->args;
     size_t last = (item + 1) * ITEM_ROWS < job->n_rows ? (item + 1) * ITEM_ROWS : job->n_rows;
+    uint64_t profile[PROFILE_BUCKETS] = {0};
 
     (void)thread;
     for (size_t i = item * ITEM_ROWS; i < last; i++) {
-        size_t row = i % args->n_rows;
-        struct row_span span = args->spans[row];
-        const char *first = (const char *)args->weights + i * job->row_bytes + span.lo * dtype_bytes(args->dtype);
-
         if (i + 1 < last)
             prefetch_row(job, i + 1);
-        if (span.lo < span.hi)
-            job->rows[i] = stat_of_row(first, span.hi - span.lo, args->dtype, row_place(args, row), job->pass);
-        else
-            job->rows[i] = row_without_value(ROW_EMPTY, 0);
+        job->rows[i] = stat_of_row(args, i, job->pass, args->profile ? profile : NULL);
+        if (args->profile && (i + 1 == last || (i + 1) % args->n_rows == 0))
+            add_profile(args->profile + i / args->n_rows * PROFILE_BUCKETS, profile);
     }
 }
 

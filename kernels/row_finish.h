@@ -3,6 +3,7 @@
 #define KERNELS_ROW_FINISH_H
 
 #include "kernels/row_entropy.h"
+#include "kernels/row_slow.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,12 +36,13 @@ int row_ref(size_t n);
 /* `ref` moved to the row's own scale where S is far from 1; `ref` itself where it suits, or no sum is known. */
 int row_better_ref(const struct row_sums *sums, size_t n, int ref);
 
-/* The row's statistics; reads its n weights again, and takes them in double, when the sums cannot say. */
-struct row_stat row_finish(const void *weights, size_t n, enum dtype type, int ref, struct row_place place,
-                           const struct row_sums *sums);
+/* False where the sums cannot say all that is asked for: scores, scaled values, 8-bit types, other forms of entropy. */
+bool row_is_plain(const struct row_entropy_args *args);
 
-/* NaN in every value. */
-struct row_stat row_without_value(enum row_status status, uint32_t n_keys);
+/* The statistics of row `index` of n_heads x n_rows, which sees keys; adds to `profile`, its head's, unless NULL. Reads
+ * the weights again, and takes them in double when the sums cannot say. */
+struct row_stat row_finish(const struct row_entropy_args *args, size_t index, int ref, const struct row_sums *sums,
+                           uint64_t *profile);
 
 #ifdef __cplusplus
 }

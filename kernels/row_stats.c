@@ -46,6 +46,11 @@ static void add_ok(struct head_stats *h, const struct row_stat *row, double sum_
     h->utilization_sum += effective / row->n_keys;
     h->participation_sum += row->sum / row->square_sum * row->sum;
     h->sink_sum += row->sink_weight;
+    h->sink4_sum += row->sink4_weight;
+    h->n_sink_rows += row->sees_sink;
+    h->leak_sum += row->leak;
+    h->k90_sum += row->k90;
+    h->n_k90 += row->k90 > 0;
     h->distance_sum += row->distance;
     h->sum_error_sum += off;
     h->n_sum_off += off > sum_tolerance;
@@ -194,9 +199,9 @@ void heads_finish(struct head_stats *heads, size_t n_heads)
     parallel_for(n_heads, threads_for(n_rows), finish_item, &job);
 }
 
-int head_has_collapsed(const struct head_stats *h)
+int head_has_collapsed(const struct head_stats *h, double max_bits, double min_weight)
 {
     double n = (double)h->n_multi;
 
-    return n > 0 && h->multi_entropy_sum < COLLAPSE_BITS * n && h->multi_max_weight_sum > COLLAPSE_WEIGHT * n;
+    return n > 0 && h->multi_entropy_sum < max_bits * n && h->multi_max_weight_sum > min_weight * n;
 }

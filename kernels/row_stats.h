@@ -24,18 +24,30 @@ enum row_status {
     N_ROW_STATUSES
 };
 
-/* Statistics of a row: the entropy of its normalised weights p/S, the sum and the maximum as stored; NaN unless status
- * is ROW_OK. */
+/* Statistics of a row: the entropy of its normalised weights p/S, the sum and the maximum as stored, times the row's
+ * scale where the values have one; NaN, and k90 0, unless status is ROW_OK. */
 struct row_stat {
-    double sum;          /* S = sum of the stored weights (1 by construction from scores)            */
-    double entropy_bits; /* log2 S + E/S with E = -sum p log2 p; >= 0, 0 for one visible key          */
+    double sum;          /* S = sum of the stored weights (1 by construction from scores)             */
+    double entropy_bits; /* log2 S + E/S with E = -sum p log2 p; >= 0, 0 for one visible key; or in the
+                            form that row_entropy_args asks for                                       */
     double max_weight;   /* max p                                                                     */
     double square_sum;   /* sum p^2: the row attends to S^2 / sum p^2 keys                            */
     double sink_weight;  /* p of the sample's first key; 0 where the row does not see it              */
+    double sink4_weight; /* p of the sample's first four keys together, those that the row sees       */
     double distance;     /* sum p |i - j| of the row's query i and its keys j, in keys                */
+    double leak;         /* sum |p| of the tile's keys that the row does not see; +inf when a NaN or an
+                            infinity stands there; NaN unless asked for                               */
+    uint32_t k90;        /* fewest keys that hold 90 % of S, to within 2^-40 of S; 0: not known       */
+    uint32_t sees_sink;  /* 1 where the row sees the sample's first key, else 0                       */
     uint32_t n_keys;     /* visible keys                                                              */
     uint32_t status;     /* enum row_status                                                           */
 };
+
+/* Distance profile: mass by the distance |i - j| of query and key. Bucket 0: the query's own position; bucket
+ * 1 + floor(log2 |i - j|) else, the last one also for everything beyond. Fixed point: each ROW_OK row adds the
+ * p/S of a bucket in units of PROFILE_UNIT, rounded to the nearest, so that sums are exact and know no order. */
+enum { PROFILE_BUCKETS = 32 };
+#define PROFILE_UNIT 0x1p-40
 
 /* One head of one sample, over its rows; sums in row order, in double. */
 struct head_stats {
@@ -50,6 +62,12 @@ struct head_stats {
     double utilization_sum;          /* over ROW_OK rows, of 2^H / n_keys                             */
     double participation_sum;        /* over ROW_OK rows, of S^2 / sum p^2, keys                      */
     double sink_sum, distance_sum;   /* over ROW_OK rows                                              */
+    double sink4_sum;                /* over ROW_OK rows                                              */
+    double leak_sum;                 /* over ROW_OK rows; NaN when it was not asked for               */
+    double k90_sum;                  /* over the n_k90 rows, keys                                     */
+    uint64_t n_k90;                  /* ROW_OK rows with k90 known                                    */
+    uint64_t n_sink_rows;            /* ROW_OK rows that see the sample's first key: its mean weight over
+                                        them is sink_sum / n_sink_rows                                */
     double sum_error_sum;            /* over ROW_OK rows, of |S - 1|                                  */
     double multi_entropy_sum;        /* over the n_multi rows                                         */
     double multi_max_weight_sum;     /* over the n_multi rows                                         */
@@ -81,11 +99,9 @@ void heads_add(struct head_stats *heads, size_t n_heads, const struct row_stat *
                double sum_tolerance);
 void heads_finish(struct head_stats *heads, size_t n_heads);
 
-/* Nearly all weight of nearly all rows on one key: mean H under COLLAPSE_BITS and mean maximum over COLLAPSE_WEIGHT,
- * over the rows with two or more visible keys. False where there is no such row. */
-#define COLLAPSE_BITS   0.15
-#define COLLAPSE_WEIGHT 0.95
-int head_has_collapsed(const struct head_stats *h);
+/* Nearly all weight of nearly all rows on one key: mean H under `max_bits` and mean maximum over `min_weight`, over the
+ * rows with two or more visible keys. False where there is no such row. */
+int head_has_collapsed(const struct head_stats *h, double max_bits, double min_weight);
 
 #ifdef __cplusplus
 }

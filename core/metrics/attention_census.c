@@ -56,7 +56,7 @@ static void count_collapses(struct census *c, const struct dump *d, const struct
     size_t h;
 
     for (h = 0; h < l->n_heads; h++) {
-        if (!head_has_collapsed(&heads[h])) {
+        if (!head_has_collapsed(&heads[h], 0.15, 0.95)) {
             streaks[h].n = 0;
             continue;
         }

@@ -10,7 +10,8 @@
 /* Row sums off 1 by more than the stored type's rounding explains. A correct softmax rounded to fp16 stays within 3e-4
  * and to bf16 within 2.3e-3 at 131,072 keys; the bounds leave a factor of two. */
 static const double sum_tolerance[N_DTYPES] = {
-    [DTYPE_F32] = 1e-4, [DTYPE_F16] = 1e-3, [DTYPE_BF16] = 5e-3, [DTYPE_F64] = 1e-6};
+    [DTYPE_F32] = 1e-4, [DTYPE_F16] = 1e-3, [DTYPE_BF16] = 5e-3,    [DTYPE_F64] = 1e-6,
+    [DTYPE_U8] = 2e-2,  [DTYPE_I8] = 2e-2,  [DTYPE_F8_E4M3] = 2e-2, [DTYPE_F8_E5M2] = 2e-2};
 
 void pass_done(struct pass *p)
 {

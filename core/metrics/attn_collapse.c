@@ -4,7 +4,7 @@
 
 static double attn_collapse(const struct head_stats *head)
 {
-    return head->n_multi ? (double)(head_has_collapsed(head) != 0) : NAN;
+    return head->n_multi ? (double)(head_has_collapsed(head, 0.15, 0.95) != 0) : NAN;
 }
 
 const struct metric metric_attn_collapse = {

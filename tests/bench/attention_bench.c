@@ -134,8 +134,13 @@ static void bench_kernels(void)
         for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
             if (backend_set_isa(isas[i], NULL) != OK)
                 continue;
-            rows[n - 1].args =
-                (struct row_entropy_args){weights, spans, types[t], 1, N_ROWS, ROW_KEYS, ROW_KEYS - 1, 0};
+            rows[n - 1].args = (struct row_entropy_args){.weights = weights,
+                                                         .spans = spans,
+                                                         .dtype = types[t],
+                                                         .n_heads = 1,
+                                                         .n_rows = N_ROWS,
+                                                         .n_cols = ROW_KEYS,
+                                                         .query_col = ROW_KEYS - 1};
             rows[n - 1].isa = isas[i];
             snprintf(names[n], sizeof names[n], "%s, %s, all statistics", isas[i], dtype_name(types[t]));
             sides[n] = (struct side){.name = names[n], .run = run_rows, .arg = &rows[n - 1]};
@@ -219,7 +224,16 @@ static void bench_scores(void)
     for (size_t i = 0; i < n_k; i++)
         k[i] = (float)cases_normal(2, i);
     cases_causal(spans, QK_ROWS, QK_ROWS, 0);
-    s.args = (struct qk_entropy_args){q, k, spans, DTYPE_F32, QK_HEADS, 1, QK_ROWS, QK_ROWS, QK_DIM, 0.0625, 0, 0, 0};
+    s.args = (struct qk_entropy_args){.q = q,
+                                      .k = k,
+                                      .spans = spans,
+                                      .dtype = DTYPE_F32,
+                                      .n_heads = QK_HEADS,
+                                      .n_kv_heads = 1,
+                                      .n_rows = QK_ROWS,
+                                      .n_cols = QK_ROWS,
+                                      .dim = QK_DIM,
+                                      .scale = 0.0625};
     s.stats = calloc((size_t)QK_HEADS * QK_ROWS, sizeof *s.stats);
     s.out = calloc((size_t)QK_ROWS * QK_ROWS, sizeof *s.out);
     measure(sides, n, 1);

@@ -33,7 +33,7 @@ Test(backend, asking_for_a_missing_device_says_what_to_do)
 {
     const struct backend *b = NULL;
     struct error err = {0};
-    char text[256];
+    char text[512];
 
     if (backend_describe_cuda(text, sizeof text)) {
         cr_assert(eq(int, backend_choose("cuda", &b, &err), OK));

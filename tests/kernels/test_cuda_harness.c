@@ -24,11 +24,17 @@ static void check_rows(const double *values, size_t n_heads, size_t n_rows, size
     struct row_stat *want = calloc(n + 2, sizeof *want);
     struct row_stat *got = calloc(n + 2, sizeof *got);
     struct row_stat *first = calloc(n + 2, sizeof *first);
-    char text[256];
+    char text[512];
 
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(values, n * n_cols, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, n_heads, n_rows, n_cols, 0, 1};
+        struct row_entropy_args args = {.weights = weights,
+                                        .spans = spans,
+                                        .dtype = (enum dtype)type,
+                                        .n_heads = n_heads,
+                                        .n_rows = n_rows,
+                                        .n_cols = n_cols,
+                                        .sink_col = 1};
 
         args.query_col = type == DTYPE_F32 ? -3 : (int64_t)n_cols / (type + 1) - 1;
         row_entropy_ref(&args, want);
@@ -111,7 +117,7 @@ static void check_qk(struct qk_entropy_args *args, const char *what)
     struct row_stat *want = calloc(n + 2, sizeof *want);
     struct row_stat *got = calloc(n + 2, sizeof *got);
     struct row_stat *first = calloc(n + 2, sizeof *first);
-    char text[256];
+    char text[512];
 
     qk_entropy_ref(args, want);
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
@@ -183,7 +189,16 @@ Test(cuda_harness, what_is_not_finite_spoils_the_rows_that_see_it)
     enum { N = 70, DIM = 8 };
     double q[N * DIM], k[N * DIM];
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0, 0, 0};
+    struct qk_entropy_args args = {.q = q,
+                                   .k = k,
+                                   .spans = spans,
+                                   .dtype = DTYPE_F64,
+                                   .n_heads = 1,
+                                   .n_kv_heads = 1,
+                                   .n_rows = N,
+                                   .n_cols = N,
+                                   .dim = DIM,
+                                   .scale = 0.5};
 
     cases_causal(spans, N, N, 9);
     spans[10] = (struct row_span){0, 0};
@@ -202,8 +217,18 @@ static enum status run_kernel(int kernel, struct row_stat *ret, struct error *er
     enum { N = 5, DIM = 4 };
     double x[N * N];
     struct row_span spans[N];
-    struct row_entropy_args rows = {x, spans, DTYPE_F64, 1, N, N, 0, 0};
-    struct qk_entropy_args qk = {x, x, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.5, 0, 0, 0};
+    struct row_entropy_args rows = {
+        .weights = x, .spans = spans, .dtype = DTYPE_F64, .n_heads = 1, .n_rows = N, .n_cols = N};
+    struct qk_entropy_args qk = {.q = x,
+                                 .k = x,
+                                 .spans = spans,
+                                 .dtype = DTYPE_F64,
+                                 .n_heads = 1,
+                                 .n_kv_heads = 1,
+                                 .n_rows = N,
+                                 .n_cols = N,
+                                 .dim = DIM,
+                                 .scale = 0.5};
 
     cases_causal(spans, N, N, 0);
     for (size_t i = 0; i < N * N; i++)

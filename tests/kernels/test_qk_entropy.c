@@ -46,7 +46,7 @@ static void check_args(struct qk_entropy_args *args, const char *what)
     struct row_stat *got = calloc(n + 2, sizeof *got);
     struct row_stat *first = calloc(n + 2, sizeof *first);
     bool has_first = false;
-    char text[256];
+    char text[512];
 
     qk_entropy_ref(args, want);
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
@@ -72,15 +72,22 @@ static void check(const struct shape *s, enum dtype type)
     double *q = normals(s->heads * s->rows * s->dim, s->sd, 0, 1);
     double *k = normals(s->kv_heads * s->cols * s->dim, 1, s->offset, 2);
     struct row_span *spans = calloc(s->rows + 1, sizeof *spans);
+    bool is_integer = type == DTYPE_U8 || type == DTYPE_I8;
     void *q_typed = cases_encode(q, s->heads * s->rows * s->dim, type);
     void *k_typed = cases_encode(k, s->kv_heads * s->cols * s->dim, type);
-    struct qk_entropy_args args = {q_typed,    k_typed,
-                                   spans,      type,
-                                   s->heads,   s->kv_heads,
-                                   s->rows,    s->cols,
-                                   s->dim,     1 / sqrt((double)s->dim),
-                                   s->softcap, (int64_t)s->cols - (int64_t)s->rows - (type == DTYPE_F16 ? 40 : 0),
-                                   1};
+    struct qk_entropy_args args = {.q = q_typed,
+                                   .k = k_typed,
+                                   .spans = spans,
+                                   .dtype = type,
+                                   .n_heads = s->heads,
+                                   .n_kv_heads = s->kv_heads,
+                                   .n_rows = s->rows,
+                                   .n_cols = s->cols,
+                                   .dim = s->dim,
+                                   .scale = 1 / sqrt((double)s->dim) / (is_integer ? 127 * 127 : 1),
+                                   .softcap = s->softcap,
+                                   .query_col = (int64_t)s->cols - (int64_t)s->rows - (type == DTYPE_F16 ? 40 : 0),
+                                   .sink_col = 1};
     char what[128];
 
     cases_causal(spans, s->rows, s->cols, s->window);
@@ -137,7 +144,16 @@ Test(qk_entropy, equal_keys_give_log2_of_their_number_exactly)
     for (size_t i = 0; i < 3; i++)
         for (uint32_t n = 1; use_isa(isas[i]) && n <= 256; n *= 2) {
             struct row_span span = {7, 7 + n};
-            struct qk_entropy_args args = {q, k, &span, DTYPE_F64, 1, 1, 1, N, DIM, 0.25, 0, 0, 0};
+            struct qk_entropy_args args = {.q = q,
+                                           .k = k,
+                                           .spans = &span,
+                                           .dtype = DTYPE_F64,
+                                           .n_heads = 1,
+                                           .n_kv_heads = 1,
+                                           .n_rows = 1,
+                                           .n_cols = N,
+                                           .dim = DIM,
+                                           .scale = 0.25};
             struct row_stat row;
 
             cr_assert(eq(int, qk_entropy_cpu(&args, &row, NULL), OK));
@@ -155,7 +171,16 @@ Test(qk_entropy, what_is_not_finite_spoils_the_rows_that_see_it)
     enum { N = 90, DIM = 24 };
     double *q = normals(N * DIM, 1, 0, 5), *k = normals(N * DIM, 1, 0, 6);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 0.2, 0, 0, 0};
+    struct qk_entropy_args args = {.q = q,
+                                   .k = k,
+                                   .spans = spans,
+                                   .dtype = DTYPE_F64,
+                                   .n_heads = 1,
+                                   .n_kv_heads = 1,
+                                   .n_rows = N,
+                                   .n_cols = N,
+                                   .dim = DIM,
+                                   .scale = 0.2};
     struct row_stat rows[N];
 
     cases_causal(spans, N, N, 30);
@@ -182,7 +207,16 @@ Test(qk_entropy, vectors_too_long_for_float_are_summed_in_double)
     enum { N = 40, DIM = 8 };
     double *q = normals(N * DIM, 1e25, 0, 7), *k = normals(N * DIM, 1e25, 0, 8);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, 1, 1, N, N, DIM, 1e-50, 0, 0, 0};
+    struct qk_entropy_args args = {.q = q,
+                                   .k = k,
+                                   .spans = spans,
+                                   .dtype = DTYPE_F64,
+                                   .n_heads = 1,
+                                   .n_kv_heads = 1,
+                                   .n_rows = N,
+                                   .n_cols = N,
+                                   .dim = DIM,
+                                   .scale = 1e-50};
     struct row_stat row;
 
     cases_causal(spans, N, N, 0);
@@ -203,7 +237,16 @@ Test(qk_entropy, the_number_of_threads_changes_no_bit)
     enum { HEADS = 4, N = 210, DIM = 40 };
     double *q = normals(HEADS * N * DIM, 3, 0, 9), *k = normals(2 * N * DIM, 1, 0.5, 10);
     struct row_span spans[N];
-    struct qk_entropy_args args = {q, k, spans, DTYPE_F64, HEADS, 2, N, N, DIM, 0.15, 0, 0, 0};
+    struct qk_entropy_args args = {.q = q,
+                                   .k = k,
+                                   .spans = spans,
+                                   .dtype = DTYPE_F64,
+                                   .n_heads = HEADS,
+                                   .n_kv_heads = 2,
+                                   .n_rows = N,
+                                   .n_cols = N,
+                                   .dim = DIM,
+                                   .scale = 0.15};
     struct row_stat *got[3];
 
     cases_causal(spans, N, N, 0);
@@ -240,9 +283,17 @@ Test(qk_entropy, refuses_what_makes_no_sense)
     double data[4] = {0};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct qk_entropy_args args = {data, data,        &span,      DTYPE_F64,    bad[i].heads,   bad[i].kv_heads,
-                                       1,    bad[i].cols, bad[i].dim, bad[i].scale, bad[i].softcap, 0,
-                                       0};
+        struct qk_entropy_args args = {.q = data,
+                                       .k = data,
+                                       .spans = &span,
+                                       .dtype = DTYPE_F64,
+                                       .n_heads = bad[i].heads,
+                                       .n_kv_heads = bad[i].kv_heads,
+                                       .n_rows = 1,
+                                       .n_cols = bad[i].cols,
+                                       .dim = bad[i].dim,
+                                       .scale = bad[i].scale,
+                                       .softcap = bad[i].softcap};
         struct row_stat row = {.n_keys = 77};
         struct error err = {0};
 

@@ -18,6 +18,9 @@ static const double BITS = 1e-5;
 /* S: 17 float additions of one sign in a lane, rest in double: 17 * 2^-24; and 2^-24 more for float64 weights. */
 static const double REL = 18 * 0x1p-24;
 
+/* The types that hold any weight. */
+enum { N_FLOAT_TYPES = DTYPE_F64 + 1 };
+
 static const char *const isas[] = {"avx512", "avx2", "portable"};
 
 /* False where this CPU has it not: then there is nothing to test. */
@@ -39,29 +42,45 @@ static void check(const double *values, size_t n_rows, size_t n_cols, const stru
     struct row_stat *want = calloc(n_rows + 2, sizeof *want);
     struct row_stat *got = calloc(n_rows + 2, sizeof *got);
     struct row_stat *first = calloc(n_rows + 2, sizeof *first);
-    char text[256];
+    uint64_t want_profile[PROFILE_BUCKETS], profile[PROFILE_BUCKETS], first_profile[PROFILE_BUCKETS];
+    char text[512];
 
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(values, n_rows * n_cols, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, 1, n_rows, n_cols, 0, 2};
+        struct row_entropy_args args = {.weights = weights,
+                                        .spans = spans,
+                                        .dtype = (enum dtype)type,
+                                        .n_heads = 1,
+                                        .n_rows = n_rows,
+                                        .n_cols = n_cols,
+                                        .sink_col = 2,
+                                        .check_mask = true};
         bool has_first = false;
 
         args.query_col = query_cols[(n_cols + (size_t)type) % (sizeof query_cols / sizeof *query_cols)];
         args.query_col = args.query_col == INT64_MAX ? (int64_t)(n_cols - n_rows) : args.query_col;
 
+        memset(want_profile, 0, sizeof want_profile);
+        args.profile = want_profile;
         row_entropy_ref(&args, want);
+        args.profile = profile;
         for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
             if (!use_isa(isas[i]))
                 continue;
             memset(got, 0x5a, (n_rows + 2) * sizeof *got);
+            memset(profile, 0, sizeof profile);
             cr_assert(eq(int, row_entropy_cpu(&args, got + 1, NULL), OK));
-            cr_assert(eq(sz, cases_compare(got + 1, want, n_rows, BITS, REL, text), n_rows), "%s, %s, %s: %s", what,
+            cr_assert(eq(sz, cases_compare_all(got + 1, want, n_rows, BITS, REL, text), n_rows), "%s, %s, %s: %s", what,
                       dtype_name((enum dtype)type), isas[i], text);
             cr_assert(got[0].n_keys == 0x5a5a5a5a && got[n_rows + 1].n_keys == 0x5a5a5a5a,
                       "a sentinel was overwritten");
+            cr_assert(eq(sz, cases_compare_profiles(profile, want_profile, 1, (double)n_rows), PROFILE_BUCKETS),
+                      "%s, %s, %s: another profile", what, dtype_name((enum dtype)type), isas[i]);
             if (has_first)
-                cr_assert(cases_identical(got + 1, first + 1, n_rows), "%s, %s: %s has other bits", what,
-                          dtype_name((enum dtype)type), isas[i]);
+                cr_assert(cases_identical(got + 1, first + 1, n_rows) &&
+                              memcmp(profile, first_profile, sizeof profile) == 0,
+                          "%s, %s: %s has other bits", what, dtype_name((enum dtype)type), isas[i]);
+            memcpy(first_profile, profile, sizeof profile);
             memcpy(first, got, (n_rows + 2) * sizeof *got);
             has_first = true;
         }
@@ -119,9 +138,14 @@ Test(row_entropy, uniform_rows_of_powers_of_two_are_exact)
 
             for (size_t j = 0; j < n; j++)
                 p[j] = 1.0 / (double)n;
-            for (int type = 0; type < N_DTYPES; type++) {
+            for (int type = 0; type < N_FLOAT_TYPES; type++) {
                 void *weights = cases_encode(p, n, (enum dtype)type);
-                struct row_entropy_args args = {weights, &all, (enum dtype)type, 1, 1, n, 0, 0};
+                struct row_entropy_args args = {.weights = weights,
+                                                .spans = &all,
+                                                .dtype = (enum dtype)type,
+                                                .n_heads = 1,
+                                                .n_rows = 1,
+                                                .n_cols = n};
                 struct row_stat row;
 
                 cr_assert(eq(int, row_entropy_cpu(&args, &row, NULL), OK));
@@ -141,8 +165,9 @@ Test(row_entropy, one_hot_rows_have_positive_zero_entropy)
 
     for (size_t i = 0; i < 3; i++)
         for (size_t t = 0; use_isa(isas[i]) && t < sizeof tops / sizeof *tops; t++)
-            for (int type = 0; type < N_DTYPES; type++) {
-                struct row_entropy_args args = {NULL, &all, (enum dtype)type, 1, 1, 100, 0, 0};
+            for (int type = 0; type < N_FLOAT_TYPES; type++) {
+                struct row_entropy_args args = {
+                    .spans = &all, .dtype = (enum dtype)type, .n_heads = 1, .n_rows = 1, .n_cols = 100};
                 struct row_stat row;
                 void *weights;
 
@@ -193,7 +218,8 @@ Test(row_entropy, what_is_no_distribution_has_a_status)
 
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct row_span all = {0, 64};
-        struct row_entropy_args args = {p, &all, DTYPE_F64, 1, 1, 64, 0, 0};
+        struct row_entropy_args args = {
+            .weights = p, .spans = &all, .dtype = DTYPE_F64, .n_heads = 1, .n_rows = 1, .n_cols = 64};
         struct row_stat row;
 
         memset(p, 0, sizeof p);
@@ -235,7 +261,12 @@ Test(row_entropy, the_number_of_threads_changes_no_bit)
         cases_softmax(p + i * ROWS, ROWS, 2, i);
     for (int type = 0; type < N_DTYPES; type++) {
         void *weights = cases_encode(p, HEADS * ROWS * ROWS, (enum dtype)type);
-        struct row_entropy_args args = {weights, spans, (enum dtype)type, HEADS, ROWS, ROWS, 0, 0};
+        struct row_entropy_args args = {.weights = weights,
+                                        .spans = spans,
+                                        .dtype = (enum dtype)type,
+                                        .n_heads = HEADS,
+                                        .n_rows = ROWS,
+                                        .n_cols = ROWS};
 
         for (int t = 0; t < 3; t++) {
             got[t] = calloc(HEADS * ROWS, sizeof **got);
@@ -253,8 +284,10 @@ Test(row_entropy, the_number_of_threads_changes_no_bit)
 Test(row_entropy, refuses_sizes_that_it_cannot_index)
 {
     struct row_span span = {0, 5};
-    struct row_entropy_args huge = {&span, &span, DTYPE_F32, SIZE_MAX / 8, 3, 5, 0, 0};
-    struct row_entropy_args beyond = {&span, &span, DTYPE_F32, 1, 1, 4, 0, 0};
+    struct row_entropy_args huge = {
+        .weights = &span, .spans = &span, .dtype = DTYPE_F32, .n_heads = SIZE_MAX / 8, .n_rows = 3, .n_cols = 5};
+    struct row_entropy_args beyond = {
+        .weights = &span, .spans = &span, .dtype = DTYPE_F32, .n_heads = 1, .n_rows = 1, .n_cols = 4};
     struct row_stat row = {.n_keys = 77};
     struct error err = {0};
 

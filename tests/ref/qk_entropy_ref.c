@@ -16,7 +16,7 @@ static double dot(const struct qk_entropy_args *args, size_t q_row, size_t k_row
 /* Softmax of all scores of the row, then the definition of entropy. */
 static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row, size_t first_key, struct row_span span)
 {
-    struct row_stat row = {NAN, NAN, NAN, NAN, NAN, NAN, 0, ROW_EMPTY};
+    struct row_stat row = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, 0, ROW_EMPTY};
     int64_t query = args->query_col + (int64_t)(q_row % args->n_rows);
     long double squares = 0, distance = 0, sink = 0;
     size_t n = span.lo < span.hi ? span.hi - span.lo : 0;
