@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { MAX_THREADS = 256 };
 
@@ -12,41 +13,135 @@ struct loop {
     atomic_size_t next;
 };
 
-struct worker {
-    struct loop *loop;
-    pthread_t thread;
-    int index;
+/* Threads 1 to n_threads, which sleep until `turn` moves on; the caller of a loop is thread 0. */
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t begin, end;
+    struct loop *loop; /* NULL between loops */
+    unsigned long turn;
+    int n_threads;
+    int n_called, n_busy; /* threads that the loop wants; those that have not left it */
 };
 
-static void *work(void *arg)
-{
-    const struct worker *w = arg;
-    struct loop *loop = w->loop;
+static struct pool pool = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
+static _Thread_local bool is_inside; /* of a loop */
+
+static void run_items(struct loop *loop, int thread)
+{
     for (;;) {
         size_t item = atomic_fetch_add(&loop->next, 1);
 
         if (item >= loop->n_items)
-            return NULL;
-        loop->body(loop->context, item, w->index);
+            return;
+        loop->body(loop->context, item, thread);
     }
+}
+
+/* A thread that is made while a loop begins takes part in it: the lock is held until then. */
+static void *serve(void *arg)
+{
+    int thread = (int)(size_t)arg;
+    unsigned long turn = 0;
+
+    is_inside = true;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        struct loop *loop;
+
+        while (turn == pool.turn)
+            pthread_cond_wait(&pool.begin, &pool.lock);
+        turn = pool.turn;
+        loop = pool.loop;
+        if (!loop || thread > pool.n_called)
+            continue;
+        pthread_mutex_unlock(&pool.lock);
+        run_items(loop, thread);
+        pthread_mutex_lock(&pool.lock);
+        if (--pool.n_busy == 0)
+            pthread_cond_signal(&pool.end);
+    }
+    return NULL;
+}
+
+/* The child of fork() has none of the threads, and a lock that nobody gives back. */
+static void forget(void)
+{
+    pool = (struct pool){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
+    is_inside = false;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget);
+}
+
+/* Called with the lock held. Fewer threads where no more can be had. */
+static void make_threads(int n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_attr_t attr;
+
+    pthread_once(&once, watch_forks);
+    if (pool.n_threads >= n || pthread_attr_init(&attr))
+        return;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    while (pool.n_threads < n) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, &attr, serve, (void *)(size_t)(pool.n_threads + 1)))
+            break;
+        pool.n_threads++;
+    }
+    pthread_attr_destroy(&attr);
+}
+
+/* False when another thread has the pool, or it has no threads. */
+static bool call_pool(struct loop *loop, int n)
+{
+    bool is_called = false;
+
+    pthread_mutex_lock(&pool.lock);
+    if (!pool.loop) {
+        make_threads(n);
+        pool.n_called = pool.n_threads < n ? pool.n_threads : n;
+        is_called = pool.n_called > 0;
+    }
+    if (is_called) {
+        pool.loop = loop;
+        pool.n_busy = pool.n_called;
+        pool.turn++;
+        pthread_cond_broadcast(&pool.begin);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return is_called;
+}
+
+static void leave_pool(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    while (pool.n_busy > 0)
+        pthread_cond_wait(&pool.end, &pool.lock);
+    pool.loop = NULL;
+    pthread_mutex_unlock(&pool.lock);
 }
 
 void parallel_for(size_t n_items, int n_threads, parallel_body *body, void *context)
 {
     struct loop loop = {.body = body, .context = context, .n_items = n_items};
-    struct worker workers[MAX_THREADS];
-    int n = n_threads < MAX_THREADS ? n_threads : MAX_THREADS, n_started = 1;
+    size_t most = n_items < MAX_THREADS ? n_items : MAX_THREADS;
+    size_t n = n_threads > 0 && (size_t)n_threads < most ? (size_t)n_threads : most;
+    bool is_outer = !is_inside, is_called;
 
     atomic_init(&loop.next, 0);
-    workers[0] = (struct worker){.loop = &loop};
-    while (n_started < n && (size_t)n_started < n_items) {
-        workers[n_started] = (struct worker){.loop = &loop, .index = n_started};
-        if (pthread_create(&workers[n_started].thread, NULL, work, &workers[n_started]))
-            break;
-        n_started++;
-    }
-    work(&workers[0]);
-    for (int i = 1; i < n_started; i++)
-        pthread_join(workers[i].thread, NULL);
+    if (n_threads < 1)
+        n = 1;
+    is_called = is_outer && n > 1 && call_pool(&loop, (int)n - 1);
+    is_inside = true;
+    run_items(&loop, 0);
+    is_inside = !is_outer;
+    if (is_called)
+        leave_pool();
 }

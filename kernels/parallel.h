@@ -1,5 +1,6 @@
-/* parallel.h - a loop over independent items on several threads. They are made for the loop and gone after it: threads
- * that wait for the next one would spin, and take the processor from the one that hashes the file. */
+/* parallel.h - a loop over independent items on several threads, which are kept for the next loop and sleep between
+ * loops. A loop inside of a loop, or beside one of another thread, runs on the thread that asks for it. A child of
+ * fork() begins without threads. */
 #ifndef KERNELS_PARALLEL_H
 #define KERNELS_PARALLEL_H
 
