@@ -20,7 +20,7 @@ static void *cpu_host_alloc(size_t bytes)
 
 static const struct backend cpu = {
     .name = "cpu",
-    .reads_mapped = true,
+    .works_in_bands = true,
     .row_entropy = row_entropy_cpu,
     .qk_entropy = qk_entropy_cpu,
     .host_alloc = cpu_host_alloc,

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 struct backend {
-    const char *name;  /* "cpu" or "cuda" */
-    bool reads_mapped; /* best given the pages of a file themselves, not a copy in host_alloc() memory */
+    const char *name;    /* "cpu" or "cuda" */
+    bool works_in_bands; /* best given few rows at a time, on each thread of the caller's own loop */
     enum status (*row_entropy)(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
     enum status (*qk_entropy)(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
     void *(*host_alloc)(

@@ -133,15 +133,15 @@ void parallel_for(size_t n_items, int n_threads, parallel_body *body, void *cont
     struct loop loop = {.body = body, .context = context, .n_items = n_items};
     size_t most = n_items < MAX_THREADS ? n_items : MAX_THREADS;
     size_t n = n_threads > 0 && (size_t)n_threads < most ? (size_t)n_threads : most;
-    bool is_outer = !is_inside, is_called;
+    bool is_shared;
 
     atomic_init(&loop.next, 0);
-    if (n_threads < 1)
-        n = 1;
-    is_called = is_outer && n > 1 && call_pool(&loop, (int)n - 1);
-    is_inside = true;
+    is_shared = !is_inside && n_threads > 1 && n > 1 && call_pool(&loop, (int)n - 1);
+    if (is_shared)
+        is_inside = true;
     run_items(&loop, 0);
-    is_inside = !is_outer;
-    if (is_called)
+    if (is_shared) {
+        is_inside = false;
         leave_pool();
+    }
 }

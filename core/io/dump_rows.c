@@ -15,7 +15,8 @@ enum status dump_rows_find(struct dump_rows *r, struct dump *d, size_t layer, si
 {
     static const char *const names[] = {"attn_weights", "q", "k"};
     const struct dump_layer *l = &d->layers[layer];
-    struct dump_rows rows = {.dump = d, .layer = layer, .sample = sample, .name = dump_layout_name(l, names[part]), .fd = -1};
+    struct dump_rows rows = {
+        .dump = d, .layer = layer, .sample = sample, .name = dump_layout_name(l, names[part]), .fd = -1};
     size_t n;
 
     rows.n_heads = part == DUMP_PART_K ? l->n_kv_heads : l->n_heads;

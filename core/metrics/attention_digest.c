@@ -1,97 +1,53 @@
 #include "core/metrics/attention_digest.h"
 
-#include "core/base/mem.h"
-#include "kernels/cpu_isa.h"
-#include "kernels/parallel.h"
-
-#include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
-void head_digests_done(struct head_digests *d)
+/* On x86 the header above chooses the instruction set at run time. */
+static void digest(const void *bytes, size_t n, unsigned char *ret)
 {
-    size_t i;
+    XXH128_canonical_t canonical;
 
-    for (i = 0; i < d->n_states; i++)
-        XXH3_freeState(d->states[i]);
-    free(d->states);
-    memset(d, 0, sizeof *d);
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, n));
+    memcpy(ret, &canonical, DIGEST_BYTES);
 }
 
-enum status head_digests_begin(struct head_digests *d, size_t n_heads, struct error *err)
+void digest_each(const struct digest_rows *rows, unsigned char *ret)
 {
+    const char *row = rows->rows;
     size_t i;
 
-    TRY(mem_grow(&d->states, &d->cap_states, n_heads, sizeof *d->states, err));
-    for (; d->n_states < n_heads; d->n_states++) {
-        d->states[d->n_states] = XXH3_createState();
-        if (!d->states[d->n_states])
-            return error_set(err, ERR_MEMORY, "no memory for the digests of %zu heads", n_heads);
+    for (i = 0; i < rows->n; i++, row += rows->row_bytes, ret += DIGEST_BYTES) {
+        size_t lo = rows->spans ? rows->spans[i].lo * rows->element : 0;
+        size_t hi = rows->spans ? rows->spans[i].hi * rows->element : rows->row_bytes;
+
+        if (lo < hi)
+            digest(row + lo, hi - lo, ret);
+        else
+            memset(ret, 0, DIGEST_BYTES);
     }
-    for (i = 0; i < n_heads; i++)
-        XXH3_128bits_reset(d->states[i]);
-    return OK;
 }
 
-static void add_row(struct XXH3_state_s *state, const void *bytes, size_t n)
+void digest_head(unsigned char *rows, const struct row_span *spans, size_t n, const unsigned char *keys, size_t n_keys,
+                 unsigned char *ret)
 {
-    XXH128_canonical_t row;
+    size_t n_seen = 0, i;
 
-    XXH128_canonicalFromHash(&row, XXH3_128bits(bytes, n));
-    XXH3_128bits_update(state, &row, sizeof row);
-}
-
-struct job {
-    struct head_digests *d;
-    size_t head;
-    const struct digest_rows *rows;
-};
-
-static void add_head(void *context, size_t item, int thread)
-{
-    const struct job *job = context;
-    const struct digest_rows *r = job->rows;
-    size_t row_bytes = r->n_columns * r->element, i;
-    const char *row = (const char *)r->rows + item * r->n_rows * row_bytes;
-
-    (void)thread;
-    for (i = 0; i < r->n_rows; i++, row += row_bytes) {
-        struct row_span s = r->spans[i];
-
-        if (s.lo >= s.hi)
+    for (i = 0; i < n; i++) {
+        if (spans[i].lo >= spans[i].hi)
             continue;
-        if (r->whole_rows)
-            s = (struct row_span){0, (uint32_t)r->n_columns};
-        add_row(job->d->states[job->head + item], row + s.lo * r->element, (s.hi - s.lo) * r->element);
+        if (n_seen != i)
+            memcpy(rows + n_seen * DIGEST_BYTES, rows + i * DIGEST_BYTES, DIGEST_BYTES);
+        n_seen++;
     }
-}
-
-void head_digests_add(struct head_digests *d, size_t head, const struct digest_rows *rows)
-{
-    struct job job = {d, head, rows};
-
-    parallel_for(rows->n_heads, cpu_threads(), add_head, &job);
-}
-
-void head_digests_add_keys(struct head_digests *d, size_t head, size_t n_heads, const void *keys, size_t n,
-                           size_t key_bytes)
-{
-    const char *key = keys;
-    size_t i, h;
-
-    for (h = head; h < head + n_heads; h++)
-        for (i = 0; i < n; i++)
-            add_row(d->states[h], key + i * key_bytes, key_bytes);
-}
-
-void head_digests_end(const struct head_digests *d, size_t n_heads, unsigned char *ret)
-{
-    size_t i;
-
-    for (i = 0; i < n_heads; i++) {
-        XXH128_canonical_t digest;
-
-        XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(d->states[i]));
-        memcpy(ret + i * DIGEST_BYTES, &digest, DIGEST_BYTES);
-    }
+    memset(ret, 0, DIGEST_BYTES);
+    if (n_seen == 0)
+        return;
+    if (n_keys > 0)
+        memcpy(rows + n_seen * DIGEST_BYTES, keys, n_keys * DIGEST_BYTES);
+    digest(rows, (n_seen + n_keys) * DIGEST_BYTES, ret);
 }

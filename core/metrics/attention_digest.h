@@ -5,36 +5,26 @@
 #ifndef CORE_METRICS_ATTENTION_DIGEST_H
 #define CORE_METRICS_ATTENTION_DIGEST_H
 
-#include "core/base/error.h"
 #include "core/model/fingerprints.h"
 #include "kernels/row_stats.h"
 
 #include <stddef.h>
 
-/* The heads of one layer of one sample. */
-struct head_digests {
-    struct XXH3_state_s **states; /* owned: [n_states], each owned */
-    size_t n_states, cap_states;
-};
-
-void head_digests_done(struct head_digests *d);
-MUST_CHECK enum status head_digests_begin(struct head_digests *d, size_t n_heads, struct error *err);
-
-/* Rows as they are stored: n_heads x n_rows x n_columns elements of `element` bytes, of heads [head, head + n_heads).
- * Of each row the columns of its span; with `whole_rows` all of a row that has a visible key. */
+/* Rows as they are stored, row_bytes each. */
 struct digest_rows {
     const void *rows;
-    const struct row_span *spans; /* [n_rows] */
-    size_t n_heads, n_rows, n_columns, element;
-    bool whole_rows;
+    size_t n, row_bytes;
+    const struct row_span *spans; /* [n]: of each row the columns of its span count; NULL: all of them */
+    size_t element;               /* bytes of a column, where there are spans */
 };
-void head_digests_add(struct head_digests *d, size_t head, const struct digest_rows *rows);
 
-/* The keys [first, first + n) of one key head, for heads [head, head + n_heads). */
-void head_digests_add_keys(struct head_digests *d, size_t head, size_t n_heads, const void *keys, size_t n,
-                           size_t key_bytes);
+/* ret: n x DIGEST_BYTES, a digest of each row, zeros where nothing of it is visible. For any thread. */
+void digest_each(const struct digest_rows *rows, unsigned char *ret);
 
-/* ret: n_heads x DIGEST_BYTES. */
-void head_digests_end(const struct head_digests *d, size_t n_heads, unsigned char *ret);
+/* The digest of a head from the digests of its n rows and of its n_keys keys, if any. `rows` has room for those of the
+ * keys behind its own; afterwards it holds something else. Rows with an empty span are left out; all zero where every
+ * span is empty. */
+void digest_head(unsigned char *rows, const struct row_span *spans, size_t n, const unsigned char *keys, size_t n_keys,
+                 unsigned char *ret);
 
 #endif

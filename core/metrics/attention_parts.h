@@ -1,46 +1,59 @@
-/* attention_parts.h - what the ways through a layer share; for attention_*.c only. */
+/* attention_parts.h - what the ways through a layer share; for attention_*.c alone. */
 #ifndef CORE_METRICS_ATTENTION_PARTS_H
 #define CORE_METRICS_ATTENTION_PARTS_H
 
 #include "core/io/dump_rows.h"
 #include "core/metrics/attention_pass.h"
 
-enum { DIGEST_BYTES = 16 };
-
-/* One layer of one sample on its way: rows [first, last) see keys. */
-struct pass_at {
+/* Some heads of one layer of one sample. Rows [first, first + n) are those that may see a key: p->rows and
+ * p->row_digests hold n of each head, and the digests of n_keys keys behind those of the rows. */
+struct part {
+    struct pass *pass;
     struct dump *dump;
     const struct dump_layer *layer;
     const struct dump_sample *sample;
     size_t n_layer, n_sample;
-    size_t first, last;
+    size_t first, n;
+    size_t head, n_heads, n_keys;
 };
-
-/* |S - 1| up to which a row's sum counts as right. */
-double pass_sum_tolerance(enum dtype dtype);
-
-/* What is the same for each call of the kernel: rows from `row` on, as many as the caller says. */
-struct row_entropy_args pass_row_args(const struct pass *p, const struct pass_at *at, size_t row);
 
 /* Makes *ptr at least `want` bytes of the backend's memory. */
 MUST_CHECK enum status pass_reserve(const struct backend *backend, void **ptr, size_t *have, size_t want,
                                     struct error *err);
 
-/* How many of n things of `each` bytes fit into `memory`; at least one. */
+/* How many of n things of `each` bytes fit into `memory`: from one to n. */
 size_t pass_fit(size_t memory, size_t n, size_t each);
 
-/* Heads [head, head + n_heads) from stored weights, to the sums of their rows. The first reads and measures bands of
- * rows, each on one thread, which is what a CPU does best; the second gives whole tiles to the backend. */
-MUST_CHECK enum status pass_bands(struct pass *p, const struct pass_at *at, const struct dump_rows *rows, size_t head,
-                                  size_t n_heads, struct error *err);
-MUST_CHECK enum status pass_tiles(struct pass *p, const struct pass_at *at, const struct dump_rows *rows, size_t head,
-                                  size_t n_heads, struct error *err);
+/* Where row `row` of the part's head `head`, counted from part->head, keeps what is known of it. */
+struct row_stat *part_row(const struct part *part, size_t head, size_t row);
+unsigned char *part_digest(const struct part *part, size_t head, size_t row);
 
-/* All heads from queries and keys. */
-MUST_CHECK enum status pass_qk(struct pass *p, const struct pass_at *at, struct error *err);
+/* A call of a kernel for n_heads heads and n rows from part->first + row on: what stands in both kinds of dumps. */
+struct row_entropy_args part_args(const struct part *part, const void *weights, size_t row, size_t n_heads, size_t n);
 
-/* The digest of a row's visible bytes; of a head from those of its rows, in order, [n][DIGEST_BYTES]. */
-void pass_digest_row(const void *bytes, size_t n, unsigned char *ret);
-void pass_digest_head(const unsigned char *rows, size_t n, unsigned char *ret);
+/* Keeps what a call of the backend gave, n_heads x n, for rows from part->first + row on. */
+void part_keep(const struct part *part, const struct row_stat *rows, size_t head, size_t n_heads, size_t row, size_t n);
+
+/* From stored weights. The first reads and measures bands of rows, each on one thread, which a CPU does best; the
+ * second gives tiles to the backend. */
+MUST_CHECK enum status part_bands(const struct part *part, const struct dump_rows *rows, struct error *err);
+MUST_CHECK enum status part_tiles(const struct part *part, const struct dump_rows *rows, struct error *err);
+void band_workers_done(struct pass *p);
+
+/* From queries and keys; the part has all query heads of whole key heads. */
+MUST_CHECK enum status part_qk(const struct part *part, const struct dump_rows *q, const struct dump_rows *k,
+                               struct error *err);
+
+/* Reads rows [row, row + n) of n_heads heads one after the other, and takes the digest of each row: those of a head
+ * are digest_step apart. With spans only what they show is sure to be there and counts. */
+struct fill {
+    const struct dump_rows *rows;
+    size_t head, n_heads, row, n;
+    const struct row_span *spans; /* of row `row` and on, or NULL */
+    char *to;
+    unsigned char *digests;
+    size_t digest_step;
+};
+MUST_CHECK enum status part_fill(const struct fill *fill, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* attention_pass.h - one layer of one sample at a time, from a dump through the kernels to the sums of its heads, in
- * tiles of bounded memory. */
+ * memory that does not grow with the file. */
 #ifndef CORE_METRICS_ATTENTION_PASS_H
 #define CORE_METRICS_ATTENTION_PASS_H
 
@@ -10,19 +10,31 @@
 
 #include <stddef.h>
 
-/* Buffers of one pass; sizes follow the largest layer. */
+/* Buffers of one pass; sizes follow the largest layer. `memory` bounds each of: the rows of the file that are read at
+ * a time, and what is kept of each row until its head is complete. */
 struct pass {
     const struct backend *backend;
     size_t memory;
+    struct head_stats *heads; /* owned: [heads] */
+    unsigned char *digests;   /* owned: heads x DIGEST_BYTES, all zero where no row sees a key */
+
+    /* The rest is the pass's own. */
+    struct row_span *spans; /* owned: [n_rows] */
+    size_t cap_spans, cap_heads, cap_digests;
+
+    /* Of some heads at a time, for each row that may see a key. */
+    struct row_stat *rows;
+    double *entropies;
+    unsigned char *row_digests; /* and of each key behind them */
+    size_t cap_rows, cap_entropies, cap_row_digests;
+
     void *a, *b; /* of the backend's host_alloc: weights, or q and k */
     size_t a_bytes, b_bytes;
-    struct row_span *spans; /* owned: [n_rows]       */
-    struct row_stat *rows;  /* owned: heads x rows   */
-    struct head_stats *heads;
-    double *entropies;      /* owned: heads x rows  */
-    unsigned char *digests; /* owned: heads x DIGEST_BYTES, all zero where no row sees a key */
-    struct head_digests hashing;
-    size_t cap_spans, cap_rows, cap_heads, cap_entropies, cap_digests;
+    struct row_stat *tile; /* owned: statistics of one call of the backend */
+    unsigned char *key_digests;
+    size_t cap_tile, cap_key_digests;
+    struct band_worker *workers; /* owned: [n_workers] */
+    size_t n_workers, cap_workers;
 };
 
 void pass_done(struct pass *p);

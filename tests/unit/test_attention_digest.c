@@ -1,13 +1,9 @@
-#include "core/base/scope.h"
 #include "core/metrics/attention_digest.h"
-#include "tests/support/must.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
-
-static struct error err;
 
 static void hex(const unsigned char *digest, char text[2 * DIGEST_BYTES + 1])
 {
@@ -32,48 +28,73 @@ static void fill(unsigned short values[24])
         values[i] = i;
 }
 
+static void digest_of_head(const unsigned short *values, size_t step, char text[2 * DIGEST_BYTES + 1])
+{
+    unsigned char rows[3 * DIGEST_BYTES], got[DIGEST_BYTES];
+    size_t row;
+
+    for (row = 0; row < 3; row += step) {
+        struct digest_rows some = {.rows = values + 4 * row,
+                                   .n = step,
+                                   .row_bytes = 4 * sizeof *values,
+                                   .spans = spans + row,
+                                   .element = sizeof *values};
+
+        digest_each(&some, rows + row * DIGEST_BYTES);
+    }
+    digest_head(rows, spans, 3, NULL, 0, got);
+    hex(got, text);
+}
+
 Test(attention_digest, is_that_of_the_visible_bytes_of_each_row)
 {
-    AUTO(head_digests) d = {0};
     unsigned short values[24];
-    struct digest_rows rows = {
-        .rows = values, .spans = spans, .n_heads = 2, .n_rows = 3, .n_columns = 4, .element = sizeof *values};
-    unsigned char got[2 * DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
     size_t h;
 
     fill(values);
-    MUST(head_digests_begin(&d, 2, &err));
-    head_digests_add(&d, 0, &rows);
-    head_digests_end(&d, 2, got);
     for (h = 0; h < 2; h++) {
-        hex(got + h * DIGEST_BYTES, text);
+        digest_of_head(values + 12 * h, 3, text);
         cr_assert(eq(str, text, (char *)want[h]));
     }
 }
 
 Test(attention_digest, does_not_hang_on_how_the_rows_are_cut_nor_on_what_is_hidden)
 {
-    AUTO(head_digests) d = {0};
     unsigned short values[24];
-    unsigned char got[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    size_t row;
 
     fill(values);
     values[1] = values[4] = values[7] = values[8] = 999; /* none of them is visible */
-    MUST(head_digests_begin(&d, 1, &err));
-    for (row = 0; row < 3; row++) {
-        struct digest_rows one = {.rows = values + 4 * row,
-                                  .spans = spans + row,
-                                  .n_heads = 1,
-                                  .n_rows = 1,
-                                  .n_columns = 4,
-                                  .element = sizeof *values};
-
-        head_digests_add(&d, 0, &one);
-    }
-    head_digests_end(&d, 1, got);
-    hex(got, text);
+    digest_of_head(values, 1, text);
     cr_assert(eq(str, text, (char *)want[0]));
+}
+
+/* python3 -c "import xxhash, numpy as np; a = np.arange(24, dtype='<u2').reshape(6, 4);
+ * print(xxhash.xxh3_128(b''.join(xxhash.xxh3_128(a[i].tobytes()).digest() for i in (0, 2, 3, 4, 5))).hexdigest())" */
+Test(attention_digest, of_queries_and_keys_takes_whole_rows_the_keys_last)
+{
+    unsigned short values[24];
+    unsigned char rows[6 * DIGEST_BYTES], keys[3 * DIGEST_BYTES], got[DIGEST_BYTES];
+    struct digest_rows q = {.rows = values, .n = 3, .row_bytes = 4 * sizeof *values};
+    struct digest_rows k = {.rows = values + 12, .n = 3, .row_bytes = 4 * sizeof *values};
+    char text[2 * DIGEST_BYTES + 1];
+
+    fill(values);
+    digest_each(&q, rows);
+    digest_each(&k, keys);
+    digest_head(rows, spans, 3, keys, 3, got);
+    hex(got, text);
+    cr_assert(eq(str, text, (char *)"c83894170bafb401b94f22a1db95e842"));
+}
+
+Test(attention_digest, of_rows_that_see_nothing_is_zero)
+{
+    static const struct row_span none[2];
+    unsigned char rows[2 * DIGEST_BYTES] = {1}, got[DIGEST_BYTES] = {1};
+    char text[2 * DIGEST_BYTES + 1];
+
+    digest_head(rows, none, 2, NULL, 0, got);
+    hex(got, text);
+    cr_assert(eq(str, text, (char *)"00000000000000000000000000000000"));
 }

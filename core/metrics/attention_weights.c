@@ -1,0 +1,157 @@
+#include "core/base/mem.h"
+#include "core/metrics/attention_parts.h"
+#include "kernels/cpu_isa.h"
+#include "kernels/parallel.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A band is read into the second level of a core's cache and measured there. */
+enum { BAND_BYTES = 384 << 10 };
+
+/* Bands for each thread, so that none waits long for the last; a band has some rows nevertheless. */
+enum { BANDS_PER_THREAD = 8, MIN_BAND_ROWS = 16 };
+
+/* Less than this is measured before a thread is woken. */
+enum { FEW_BYTES = 1 << 18 };
+
+/* Of a tile for a CPU, which then stays in the last level of the cache. */
+enum { CPU_TILE_BYTES = 16 << 20 };
+
+struct band_worker {
+    void *buffer; /* of the backend's host_alloc */
+    size_t bytes;
+    enum status status;
+    struct error err;
+};
+
+void band_workers_done(struct pass *p)
+{
+    size_t i;
+
+    for (i = 0; i < p->n_workers; i++)
+        if (p->workers[i].buffer)
+            p->backend->host_free(p->workers[i].buffer);
+    free(p->workers);
+    p->workers = NULL;
+    p->n_workers = p->cap_workers = 0;
+}
+
+struct band_job {
+    const struct part *part;
+    const struct dump_rows *rows;
+    size_t band_rows, n_bands;
+    atomic_bool has_failed;
+};
+
+static enum status measure_band(const struct band_job *job, struct band_worker *w, size_t head, size_t row,
+                                struct error *err)
+{
+    const struct part *part = job->part;
+    size_t n = part->n - row < job->band_rows ? part->n - row : job->band_rows;
+    struct row_entropy_args args = part_args(part, w->buffer, row, 1, n);
+    struct digest_rows digest = {.rows = w->buffer,
+                                 .n = n,
+                                 .row_bytes = job->rows->row_bytes,
+                                 .spans = args.spans,
+                                 .element = dtype_bytes(args.dtype)};
+
+    TRY(dump_rows_read(job->rows, part->head + head, part->first + row, n, args.spans, w->buffer, err));
+    digest_each(&digest, part_digest(part, head, row));
+    return part->pass->backend->row_entropy(&args, part_row(part, head, row), err);
+}
+
+static void run_band(void *context, size_t item, int thread)
+{
+    struct band_job *job = context;
+    struct band_worker *w = &job->part->pass->workers[thread];
+
+    if (atomic_load_explicit(&job->has_failed, memory_order_relaxed))
+        return;
+    w->status = measure_band(job, w, item / job->n_bands, item % job->n_bands * job->band_rows, &w->err);
+    if (w->status != OK)
+        atomic_store(&job->has_failed, true);
+}
+
+static enum status reserve_workers(struct pass *p, size_t n, size_t bytes, struct error *err)
+{
+    size_t i;
+
+    TRY(mem_grow(&p->workers, &p->cap_workers, n, sizeof *p->workers, err));
+    for (; p->n_workers < n; p->n_workers++)
+        memset(&p->workers[p->n_workers], 0, sizeof *p->workers);
+    for (i = 0; i < n; i++)
+        TRY(pass_reserve(p->backend, &p->workers[i].buffer, &p->workers[i].bytes, bytes, err));
+    return OK;
+}
+
+/* The file, by one thread's first failure. */
+static enum status outcome(struct pass *p, size_t n_workers, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < n_workers; i++) {
+        enum status st = p->workers[i].status;
+
+        if (st == OK)
+            continue;
+        p->workers[i].status = OK;
+        return error_set(err, st, "%s", p->workers[i].err.message);
+    }
+    return OK;
+}
+
+static enum status check_row_fits(const struct part *part, size_t row_bytes, struct error *err)
+{
+    if (row_bytes <= part->pass->memory)
+        return OK;
+    return error_set(err, ERR_LIMIT, "a row of %zu keys takes %zu bytes, and the memory is %zu: raise --memory",
+                     part->layer->n_cols, row_bytes, part->pass->memory);
+}
+
+enum status part_bands(const struct part *part, const struct dump_rows *rows, struct error *err)
+{
+    struct band_job job = {.part = part, .rows = rows};
+    size_t bytes = rows->row_bytes, all = part->n_heads * part->n, n_threads, even;
+
+    TRY(check_row_fits(part, bytes, err));
+    n_threads = all * bytes < FEW_BYTES ? 1 : pass_fit(part->pass->memory, (size_t)cpu_threads(), bytes);
+    job.band_rows = pass_fit(BAND_BYTES, part->n, bytes);
+    even = all / (n_threads * BANDS_PER_THREAD) + MIN_BAND_ROWS;
+    if (n_threads > 1 && job.band_rows > even)
+        job.band_rows = even;
+    job.n_bands = (part->n + job.band_rows - 1) / job.band_rows;
+    TRY(reserve_workers(part->pass, n_threads, job.band_rows * bytes, err));
+    parallel_for(part->n_heads * job.n_bands, (int)n_threads, run_band, &job);
+    return outcome(part->pass, n_threads, err);
+}
+
+enum status part_tiles(const struct part *part, const struct dump_rows *rows, struct error *err)
+{
+    struct pass *p = part->pass;
+    size_t memory = p->backend->works_in_bands && p->memory > CPU_TILE_BYTES ? CPU_TILE_BYTES : p->memory;
+    size_t head_step, n_rows, head, row;
+
+    TRY(check_row_fits(part, rows->row_bytes, err));
+    n_rows = pass_fit(memory / pass_fit(memory, part->n_heads, rows->row_bytes), part->n, rows->row_bytes);
+    head_step = pass_fit(memory, part->n_heads, n_rows * rows->row_bytes);
+    TRY(pass_reserve(p->backend, &p->a, &p->a_bytes, head_step * n_rows * rows->row_bytes, err));
+    TRY(mem_grow(&p->tile, &p->cap_tile, head_step * n_rows, sizeof *p->tile, err));
+    for (head = 0; head < part->n_heads; head += head_step) {
+        size_t heads = part->n_heads - head < head_step ? part->n_heads - head : head_step;
+
+        for (row = 0; row < part->n; row += n_rows) {
+            size_t n = part->n - row < n_rows ? part->n - row : n_rows;
+            struct row_entropy_args args = part_args(part, p->a, row, heads, n);
+
+            TRY(part_fill(&(struct fill){rows, part->head + head, heads, part->first + row, n, args.spans, p->a,
+                                         part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES},
+                          err));
+            TRY(p->backend->row_entropy(&args, p->tile, err));
+            part_keep(part, p->tile, head, heads, row, n);
+        }
+    }
+    return OK;
+}
