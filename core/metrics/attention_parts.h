@@ -28,8 +28,13 @@ size_t pass_fit(size_t memory, size_t n, size_t each);
 struct row_stat *part_row(const struct part *part, size_t head, size_t row);
 unsigned char *part_digest(const struct part *part, size_t head, size_t row);
 
-/* A call of a kernel for n_heads heads and n rows from part->first + row on: what stands in both kinds of dumps. */
-struct row_entropy_args part_args(const struct part *part, const void *weights, size_t row, size_t n_heads, size_t n);
+/* Where the distances of that head are added up. */
+uint64_t *part_profile(const struct part *part, size_t head);
+
+/* A call of a kernel for n_heads heads and n rows from `row` on, counted from the part's first: what stands in both
+ * kinds of dumps. */
+struct row_entropy_args part_args(const struct part *part, const void *weights, size_t head, size_t row, size_t n_heads,
+                                  size_t n);
 
 /* Keeps what a call of the backend gave, n_heads x n, for rows from part->first + row on. */
 void part_keep(const struct part *part, const struct row_stat *rows, size_t head, size_t n_heads, size_t row, size_t n);

@@ -27,6 +27,7 @@ void pass_done(struct pass *p)
     band_workers_done(p);
     free(p->heads);
     free(p->digests);
+    free(p->profiles);
     free(p->spans);
     free(p->rows);
     free(p->entropies);
@@ -67,7 +68,13 @@ unsigned char *part_digest(const struct part *part, size_t head, size_t row)
     return part->pass->row_digests + (head * (part->n + part->n_keys) + row) * DIGEST_BYTES;
 }
 
-struct row_entropy_args part_args(const struct part *part, const void *weights, size_t row, size_t n_heads, size_t n)
+uint64_t *part_profile(const struct part *part, size_t head)
+{
+    return part->pass->profiles + (part->head + head) * PROFILE_BUCKETS;
+}
+
+struct row_entropy_args part_args(const struct part *part, const void *weights, size_t head, size_t row, size_t n_heads,
+                                  size_t n)
 {
     const struct dump_layer *l = part->layer;
     size_t first = part->first + row;
@@ -79,7 +86,8 @@ struct row_entropy_args part_args(const struct part *part, const void *weights, 
                                      .n_rows = n,
                                      .n_cols = l->n_cols,
                                      .query_col = part->sample->query_start - l->key_start + (int64_t)first,
-                                     .sink_col = part->sample->first - l->key_start};
+                                     .sink_col = part->sample->first - l->key_start,
+                                     .profile = part_profile(part, head)};
 }
 
 void part_keep(const struct part *part, const struct row_stat *rows, size_t head, size_t n_heads, size_t row, size_t n)
@@ -230,9 +238,11 @@ static enum status begin_heads(struct pass *p, const struct dump_layer *l, struc
 
     TRY(mem_grow(&p->heads, &p->cap_heads, l->n_heads, sizeof *p->heads, err));
     TRY(mem_grow(&p->digests, &p->cap_digests, l->n_heads, DIGEST_BYTES, err));
+    TRY(mem_grow(&p->profiles, &p->cap_profiles, l->n_heads * PROFILE_BUCKETS, sizeof *p->profiles, err));
     for (h = 0; h < l->n_heads; h++)
         head_stats_init(&p->heads[h], NULL);
     memset(p->digests, 0, l->n_heads * DIGEST_BYTES);
+    memset(p->profiles, 0, l->n_heads * PROFILE_BUCKETS * sizeof *p->profiles);
     return OK;
 }
 

@@ -17,10 +17,11 @@ struct pass {
     size_t memory;
     struct head_stats *heads; /* owned: [heads] */
     unsigned char *digests;   /* owned: heads x DIGEST_BYTES, all zero where no row sees a key */
+    uint64_t *profiles;       /* owned: heads x PROFILE_BUCKETS */
 
     /* The rest is the pass's own. */
     struct row_span *spans; /* owned: [n_rows] */
-    size_t cap_spans, cap_heads, cap_digests;
+    size_t cap_spans, cap_heads, cap_digests, cap_profiles;
 
     /* Of some heads at a time, for each row that may see a key. */
     struct row_stat *rows;
@@ -39,7 +40,7 @@ struct pass {
 
 void pass_done(struct pass *p);
 
-/* Reads and measures one layer of one sample: p->heads and p->digests of its heads until the next call. A sample with
+/* Reads and measures one layer of one sample: p->heads, p->digests and p->profiles until the next call. A sample with
  * no row that sees a key leaves them empty. */
 MUST_CHECK enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sample, struct error *err);
 

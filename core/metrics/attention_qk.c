@@ -52,7 +52,7 @@ static enum status measure_rows(const struct part *part, const struct dump_rows 
     const struct dump_layer *l = part->layer;
     struct pass *p = part->pass;
     size_t head = tile->kv_head * tile->group, n_heads = tile->n_kv_heads * tile->group;
-    struct row_entropy_args place = part_args(part, NULL, row, n_heads, n);
+    struct row_entropy_args place = part_args(part, NULL, head, row, n_heads, n);
     struct qk_entropy_args args = {.q = p->a,
                                    .k = p->b,
                                    .spans = place.spans,
@@ -65,7 +65,8 @@ static enum status measure_rows(const struct part *part, const struct dump_rows 
                                    .scale = l->scale,
                                    .softcap = l->softcap,
                                    .query_col = place.query_col,
-                                   .sink_col = place.sink_col};
+                                   .sink_col = place.sink_col,
+                                   .profile = place.profile};
 
     TRY(part_fill(&(struct fill){q, part->head + head, n_heads, part->first + row, n, NULL, p->a,
                                  part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES},

@@ -51,7 +51,7 @@ static enum status measure_band(const struct band_job *job, struct band_worker *
 {
     const struct part *part = job->part;
     size_t n = part->n - row < job->band_rows ? part->n - row : job->band_rows;
-    struct row_entropy_args args = part_args(part, w->buffer, row, 1, n);
+    struct row_entropy_args args = part_args(part, w->buffer, head, row, 1, n);
     struct digest_rows digest = {.rows = w->buffer,
                                  .n = n,
                                  .row_bytes = job->rows->row_bytes,
@@ -144,7 +144,7 @@ enum status part_tiles(const struct part *part, const struct dump_rows *rows, st
 
         for (row = 0; row < part->n; row += n_rows) {
             size_t n = part->n - row < n_rows ? part->n - row : n_rows;
-            struct row_entropy_args args = part_args(part, p->a, row, heads, n);
+            struct row_entropy_args args = part_args(part, p->a, head, row, heads, n);
 
             TRY(part_fill(&(struct fill){rows, part->head + head, heads, part->first + row, n, args.spans, p->a,
                                          part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES},
