@@ -1,3 +1,4 @@
+#include "cli/candidates.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "cli/message.h"
@@ -5,7 +6,6 @@
 #include "cli/reference.h"
 #include "core/base/scope.h"
 #include "core/gate/decide.h"
-#include "core/io/runfile.h"
 
 static const struct opt options[] = {
     OPTION_HELP,
@@ -38,15 +38,17 @@ static const struct opt options[] = {
     OPTION_PROJECT,
 };
 
-/* CANDIDATE, or what tare.json says that `tare run` writes. */
-static enum status candidate(struct call *c, const char **ret, struct error *err)
+/* CANDIDATE…, or what tare.json says that `tare run` writes. */
+static enum status read_candidates(struct call *c, struct candidates *ret, struct error *err)
 {
-    *ret = NULL;
+    const char *output = NULL;
+
     if (c->opts.n_words)
-        *ret = c->opts.words[0];
-    else
-        TRY(project_text(&c->project, "output", ret, err));
-    return *ret ? OK : error_set(err, ERR_USAGE, "no candidate: name a run file, or give 'output' in %s", PROJECT_FILE);
+        return candidates_read(ret, (const char *const *)c->opts.words, c->opts.n_words, err);
+    TRY(project_text(&c->project, "output", &output, err));
+    if (!output)
+        return error_set(err, ERR_USAGE, "no candidate: name a run file, or give 'output' in %s", PROJECT_FILE);
+    return candidates_read(ret, &output, 1, err);
 }
 
 /* What counts, never what is said: without any verdict there is nothing to overlook. */
@@ -91,8 +93,8 @@ static enum status judge(struct call *c, struct reference *base, struct report_i
     TRY(reference_open(base, opts_text(&c->opts, "baseline", NULL), opts_text(&c->opts, "baselines", "baselines"),
                        err));
     show->base_name = base->name;
-    TRY(reference_comparable(base, show->cand, err));
-    TRY(decide(j, base->runs, base->n, show->cand, policy, seed, err));
+    TRY(reference_comparable(base, show->cand, show->n_cand, err));
+    TRY(decide(j, base->runs, base->n, show->cand, show->n_cand, policy, seed, err));
     return exit_code(j, &c->opts, &c->exit_code, err);
 }
 
@@ -101,18 +103,19 @@ static enum status run(struct call *c, struct error *err)
     struct report_input show = {.is_gate = true};
     struct error why = {0};
     AUTO(reference) base = {0};
-    AUTO(run) cand = {0};
+    AUTO(candidates) cand = {0};
     AUTO(policy) policy = {0};
     AUTO(judgement) judgement = {0};
     enum status st;
     uint64_t seed;
 
-    TRY(candidate(c, &show.cand_name, err));
     TRY(present_check(&show, &c->opts, err));
     TRY(opts_u64(&c->opts, "seed", 0, INT64_MAX, 0, &seed, err));
     TRY(present_policy(&policy, &c->opts, err));
-    TRY(runfile_read(&cand, show.cand_name, err));
-    show.cand = &cand;
+    TRY(read_candidates(c, &cand, err));
+    show.cand = cand.runs;
+    show.n_cand = cand.n;
+    show.cand_name = cand.name;
     show.base_name = opts_text(&c->opts, "baseline", "no baseline");
     st = judge(c, &base, &show, &judgement, &policy, seed, &why);
     if (st == ERR_NO_VERDICT)
@@ -130,14 +133,17 @@ static enum status run(struct call *c, struct error *err)
 
 const struct command cmd_gate = {
     .name = "gate",
-    .operands = "[CANDIDATE]",
-    .max_words = 1,
+    .operands = "[CANDIDATE...]",
+    .max_words = 100,
     .brief = "compare a run with a baseline and decide; the exit code is the verdict",
     .about = "Compares CANDIDATE (default: 'output' of tare.json) with the last accepted run and decides by the "
              "policy. Exits "
-             "0 when it passes, 1 when something regressed, 3 when there is no verdict.",
+             "0 when it passes, 1 when something regressed, 3 when there is no verdict.\n"
+             "Several CANDIDATEs are runs of one version. Two at least on each side let latencies decide, since these "
+             "differ from run to run; what differs from task to task is tested over all of them.",
     .examples = "tare gate out/v2.h5 --baseline smoke -o out/report.html out/report.junit.xml\n"
-                "tare run && tare gate",
+                "tare run && tare gate\n"
+                "tare gate out/night-1.h5 out/night-2.h5 out/night-3.h5 --baseline main",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .run = run,

@@ -1,9 +1,9 @@
+#include "cli/candidates.h"
 #include "cli/cmd.h"
 #include "cli/present.h"
 #include "cli/reference.h"
 #include "core/base/scope.h"
 #include "core/gate/decide.h"
-#include "core/io/runfile.h"
 
 static const struct opt options[] = {
     OPTION_HELP,
@@ -23,7 +23,7 @@ static const struct opt options[] = {
     OPTION_PROJECT,
 };
 
-static enum status compare(struct judgement *ret, struct reference *base, const struct run *cand,
+static enum status compare(struct judgement *ret, struct reference *base, const struct candidates *cand,
                            struct report_input *show, const struct opts *o, struct error *err)
 {
     AUTO(policy) policy = {0};
@@ -32,8 +32,8 @@ static enum status compare(struct judgement *ret, struct reference *base, const 
     TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &seed, err));
     TRY(present_policy(&policy, o, err));
     TRY(reference_open(base, o->words[0], opts_text(o, "baselines", "baselines"), err));
-    TRY(reference_comparable(base, cand, err));
-    TRY(decide(ret, base->runs, base->n, cand, &policy, seed, err));
+    TRY(reference_comparable(base, cand->runs, cand->n, err));
+    TRY(decide(ret, base->runs, base->n, cand->runs, cand->n, &policy, seed, err));
     show->base = base->runs;
     show->n_base = base->n;
     show->base_name = o->words[0];
@@ -43,27 +43,30 @@ static enum status compare(struct judgement *ret, struct reference *base, const 
 
 static enum status run(struct call *c, struct error *err)
 {
-    struct report_input show = {.cand_name = c->opts.words[c->opts.n_words - 1]};
+    size_t n = c->opts.n_words, first = n > 1;
+    struct report_input show = {0};
     AUTO(reference) base = {0};
-    AUTO(run) cand = {0};
+    AUTO(candidates) cand = {0};
     AUTO(judgement) judgement = {0};
 
     TRY(present_check(&show, &c->opts, err));
-    TRY(runfile_read(&cand, show.cand_name, err));
-    if (c->opts.n_words == 2)
+    TRY(candidates_read(&cand, (const char *const *)c->opts.words + first, n - first, err));
+    if (n > 1)
         TRY(compare(&judgement, &base, &cand, &show, &c->opts, err));
-    show.cand = &cand;
+    show.cand = cand.runs;
+    show.n_cand = cand.n;
+    show.cand_name = cand.name;
     return present(c, &show, err);
 }
 
 const struct command cmd_report = {
     .name = "report",
-    .operands = "[BASE] RUN",
+    .operands = "[BASE] RUN...",
     .min_words = 1,
-    .max_words = 2,
+    .max_words = 100,
     .brief = "a run, or a comparison of two, as a page or another format",
-    .about = "Writes RUN, or what moved from BASE to RUN, in the formats that the names of -o ask for; without -o the "
-             "terminal's view.",
+    .about = "Writes RUN, or what moved from BASE to RUN (several are runs of one version), in the formats that the "
+             "names of -o ask for; without -o the terminal's view.",
     .examples = "tare report out/v2.h5 -o out/v2.html\ntare report out/v1.h5 out/v2.h5 -o out/both.html out/both.csv",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -91,11 +91,12 @@ enum status reference_open(struct reference *r, const char *what, const char *ba
     return open_baseline(r, baselines, what, err);
 }
 
-enum status reference_comparable(const struct reference *r, const struct run *cand, struct error *err)
+enum status reference_comparable(const struct reference *r, const struct run *cand, size_t n_cand, struct error *err)
 {
-    size_t i;
+    size_t i, k;
 
     for (i = 0; i < r->n; i++)
-        TRY(comparable_check(&r->runs[i], cand, err));
-    return OK;
+        for (k = 0; k < n_cand; k++)
+            TRY(comparable_check(&r->runs[i], &cand[k], err));
+    return comparable_candidates(cand, n_cand, err);
 }

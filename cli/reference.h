@@ -20,7 +20,8 @@ struct reference {
 MUST_CHECK enum status reference_open(struct reference *r, const char *what, const char *baselines, struct error *err);
 void reference_done(struct reference *r);
 
-/* comparable_check() against each run. */
-MUST_CHECK enum status reference_comparable(const struct reference *r, const struct run *cand, struct error *err);
+/* comparable_check() of each candidate run against each run. */
+MUST_CHECK enum status reference_comparable(const struct reference *r, const struct run *cand, size_t n_cand,
+                                            struct error *err);
 
 #endif

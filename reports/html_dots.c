@@ -83,8 +83,8 @@ static void put_row(struct buf *out, const struct series *s, enum side side, con
     if (mean.n == 0)
         return;
     buf_printf(out, "<text class=\"name\" x=\"0\" y=\"%.1f\">%s</text>\n", y + 4, names[side]);
-    if (side == SIDE_CAND)
-        put_dots(out, s->in->cand, metric, p, y, classes[side]);
+    for (k = 0; side == SIDE_CAND && k < s->in->n_cand; k++)
+        put_dots(out, &s->in->cand[k], metric, p, y, classes[side]);
     for (k = 0; side == SIDE_BASE && k < s->in->n_base; k++)
         put_dots(out, &s->in->base[k], metric, p, y, classes[side]);
     buf_printf(out,

@@ -35,7 +35,7 @@ static void put_facts(struct buf *out, const struct report_input *in)
     put_fact(out, "alpha", buf_text(&text));
     buf_clear(&text);
     buf_printf(&text, "%s%zu, seed %llu", j->is_enumerated ? "all " : "", j->n_resamples, (unsigned long long)j->seed);
-    put_fact(out, j->n_base > 1 ? "exchanges of runs" : "sign flips", buf_text(&text));
+    put_fact(out, j->n_base + j->n_cand > 2 ? "exchanges of runs" : "sign flips", buf_text(&text));
     buf_puts(out, "</dl>\n");
 }
 

@@ -295,8 +295,10 @@ static void put_notes(struct buf *out, const char *who, const struct run *r)
 
 void html_notes(struct buf *out, const struct report_input *in)
 {
-    size_t n = in->cand->n_notes, i;
+    size_t n = 0, i;
 
+    for (i = 0; i < in->n_cand; i++)
+        n += in->cand[i].n_notes;
     for (i = 0; in->base && i < in->n_base; i++)
         n += in->base[i].n_notes;
     if (n == 0)
@@ -304,7 +306,8 @@ void html_notes(struct buf *out, const struct report_input *in)
     buf_puts(out, "<section id=\"notes\"><h2>Notes of the runs</h2>\n<ul class=\"notes\">\n");
     for (i = 0; in->base && i < in->n_base; i++)
         put_notes(out, "base", &in->base[i]);
-    put_notes(out, in->base ? "candidate" : "", in->cand);
+    for (i = 0; i < in->n_cand; i++)
+        put_notes(out, in->base ? "candidate" : "", &in->cand[i]);
     buf_puts(out, "</ul></section>\n");
 }
 
@@ -336,6 +339,8 @@ void html_provenance(struct buf *out, const struct report_input *in)
     buf_puts(out, "<section id=\"provenance\"><h2>Where the numbers come from</h2>\n");
     if (in->n_base > 1 && base)
         buf_printf(out, "<p class=\"lead\">The base is %zu accepted runs; the first is shown.</p>\n", in->n_base);
+    if (in->n_cand > 1)
+        buf_printf(out, "<p class=\"lead\">The candidate is %zu runs; the first is shown.</p>\n", in->n_cand);
     buf_printf(out,
                "<div class=\"card scroll\"><table class=\"cards\"><thead><tr><th>what</th>%s<th>%s</th></tr></thead>"
                "<tbody>\n",

@@ -15,7 +15,8 @@
 struct report_input {
     const struct run *base; /* [n_base] */
     size_t n_base;
-    const struct run *cand;
+    const struct run *cand; /* [n_cand], 1 at least */
+    size_t n_cand;
     const struct judgement *judgement;
     const char *base_name, *cand_name; /* as the user named them */
     size_t max_findings;               /* in JUnit and Markdown; the rest is counted */

@@ -251,7 +251,8 @@ static void put_notes(struct json_out *j, const struct report_input *in)
     json_out_open(j, "notes", '[');
     for (i = 0; in->judgement && in->base && i < in->n_base; i++)
         put_notes_of(j, "base", &in->base[i]);
-    put_notes_of(j, "cand", in->cand);
+    for (i = 0; i < in->n_cand; i++)
+        put_notes_of(j, "cand", &in->cand[i]);
     json_out_close(j, ']');
 }
 
@@ -264,7 +265,10 @@ static void put_runs(struct json_out *j, const struct report_input *in)
     for (i = 0; in->base && i < in->n_base; i++)
         put_run(j, NULL, &in->base[i], show_base(in));
     json_out_close(j, ']');
-    put_run(j, "cand", in->cand, show_cand(in));
+    json_out_open(j, "cand", '[');
+    for (i = 0; i < in->n_cand; i++)
+        put_run(j, NULL, &in->cand[i], show_cand(in));
+    json_out_close(j, ']');
     json_out_close(j, '}');
 }
 
@@ -284,6 +288,7 @@ static void put_judgement(struct json_out *j, const struct report_input *in)
     json_out_number(j, "alpha", v->alpha, "not stated");
     json_out_size(j, "pairs", v->n_pairs);
     json_out_size(j, "base_runs", v->n_base);
+    json_out_size(j, "cand_runs", v->n_cand);
     json_out_size(j, "resamples", v->n_resamples);
     json_out_bool(j, "is_enumerated", v->is_enumerated);
     json_out_u64(j, "seed", v->seed);

@@ -7,22 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t n_runs(const struct series *s, enum side side)
+{
+    return side == SIDE_CAND ? s->in->n_cand : s->in->base ? s->in->n_base : 0;
+}
+
+static const struct run *run_of(const struct series *s, enum side side, size_t k)
+{
+    return side == SIDE_CAND ? &s->in->cand[k] : &s->in->base[k];
+}
+
 enum status series_init(struct series *s, const struct report_input *in, struct error *err)
 {
     size_t n = in->cand->axes.n[AXIS_TASK], i, k;
+    enum side side;
 
     memset(s, 0, sizeof *s);
-    TRY(mem_new(n * in->n_base, sizeof *s->base_task, &s->base_task, err));
     s->in = in;
-    for (k = 0; in->base && k < in->n_base; k++)
-        for (i = 0; i < n; i++)
-            s->base_task[k * n + i] = axes_find_task(&in->base[k].axes, in->cand->axes.task[i]);
+    for (side = SIDE_BASE; side <= SIDE_CAND; side++) {
+        TRY(mem_new(n * n_runs(s, side), sizeof *s->task[side], &s->task[side], err));
+        for (k = 0; k < n_runs(s, side); k++)
+            for (i = 0; i < n; i++)
+                s->task[side][k * n + i] = axes_find_task(&run_of(s, side, k)->axes, in->cand->axes.task[i]);
+    }
     return OK;
 }
 
 void series_done(struct series *s)
 {
-    free(s->base_task);
+    free(s->task[SIDE_BASE]);
+    free(s->task[SIDE_CAND]);
     memset(s, 0, sizeof *s);
 }
 
@@ -31,16 +45,6 @@ struct where series_all(void)
     struct where w = {NULL, -1, -1, -1};
 
     return w;
-}
-
-static size_t n_runs(const struct series *s, enum side side)
-{
-    return side == SIDE_CAND ? 1 : s->in->base ? s->in->n_base : 0;
-}
-
-static const struct run *run_of(const struct series *s, enum side side, size_t k)
-{
-    return side == SIDE_CAND ? s->in->cand : &s->in->base[k];
 }
 
 const struct cube *series_cube(const struct series *s, const char *metric)
@@ -134,22 +138,21 @@ struct span series_at(const struct series *s, enum side side, const char *metric
     return mean;
 }
 
-/* The base's value for the candidate's task i: the mean over base runs that have it. `fixed` and `at` are the cell's
- * place in each base run. */
-static double base_value(const struct series *s, const char *metric, const struct where *w, size_t task)
+/* A side's value for a task: the mean over its runs that have it. */
+static double value_of(const struct series *s, enum side side, const char *metric, const struct where *w, size_t task)
 {
     size_t n = s->in->cand->axes.n[AXIS_TASK], at[N_AXES], k;
     struct span of_runs = {0};
     unsigned fixed;
 
-    for (k = 0; k < n_runs(s, SIDE_BASE); k++) {
-        const struct run *r = run_of(s, SIDE_BASE, k);
+    for (k = 0; k < n_runs(s, side); k++) {
+        const struct run *r = run_of(s, side, k);
         const struct cube *c = run_cube(r, metric);
-        size_t base_task = s->base_task[k * n + task];
+        size_t here = s->task[side][k * n + task];
 
-        if (!c || base_task == SIZE_MAX || !place(r, w, at, &fixed))
+        if (!c || here == SIZE_MAX || !place(r, w, at, &fixed))
             continue;
-        at[AXIS_TASK] = base_task;
+        at[AXIS_TASK] = here;
         span_add(&of_runs, cube_span(c, fixed | AXIS_BIT(AXIS_TASK), at).mean);
     }
     return span_end(&of_runs).mean;
@@ -167,11 +170,8 @@ static struct paired pair_tasks(const struct series *s, const char *metric, cons
     if (!c || !place(s->in->cand, w, at, &fixed))
         return p;
     for (i = first; i < end && i < c->dim[AXIS_TASK]; i++) {
-        double b, d;
+        double d = value_of(s, SIDE_CAND, metric, w, i), b = isnan(d) ? NAN : value_of(s, SIDE_BASE, metric, w, i);
 
-        at[AXIS_TASK] = i;
-        d = cube_span(c, fixed | AXIS_BIT(AXIS_TASK), at).mean;
-        b = isnan(d) ? NAN : base_value(s, metric, w, i);
         if (isnan(b))
             continue;
         span_add(&base, b);
@@ -195,9 +195,8 @@ struct paired series_task(const struct series *s, const char *metric, size_t tas
     struct where all = series_all();
     struct paired p = pair_tasks(s, metric, &all, task, task + 1);
     const struct cube *c = series_cube(s, metric);
-    size_t at[N_AXES] = {task, 0, 0, 0, 0};
 
     if (p.n == 0 && c)
-        p.cand = cube_span(c, AXIS_BIT(AXIS_TASK), at).mean;
+        p.cand = value_of(s, SIDE_CAND, metric, &all, task);
     return p;
 }

@@ -10,16 +10,16 @@
 
 enum side { SIDE_BASE, SIDE_CAND };
 
-/* Which base task each candidate task is, for every base run. */
+/* Which task each task of the first candidate run is in every run. */
 struct series {
     const struct report_input *in;
-    size_t *base_task; /* owned: n_base x candidate's tasks; SIZE_MAX where the base has it not */
+    size_t *task[2]; /* owned: by side, its runs x tasks; SIZE_MAX where a run has it not */
 };
 
 MUST_CHECK enum status series_init(struct series *s, const struct report_input *in, struct error *err);
 void series_done(struct series *s);
 
-/* The candidate's cube, or NULL. */
+/* The first candidate run's cube, or NULL. */
 const struct cube *series_cube(const struct series *s, const char *metric);
 bool series_has(const struct series *s, enum side side, const char *metric);
 
@@ -35,7 +35,7 @@ struct paired {
 };
 struct paired series_paired(const struct series *s, const char *metric, const struct where *where);
 
-/* One task of the candidate. */
+/* One task of the first candidate run. */
 struct paired series_task(const struct series *s, const char *metric, size_t task);
 
 /* A `where` over everything. */

@@ -90,7 +90,7 @@ static void put_pairs(struct buf *out, const struct report_input *in)
     put_changes(out, j);
     buf_printf(&text, "%zu tasks in both; ", j->n_pairs);
     buf_printf(&text, "%s%zu%s %s", j->is_enumerated ? "all " : "", j->n_resamples, j->is_enumerated ? "" : " random",
-               j->n_base > 1 ? "exchanges of runs" : "sign flips");
+               j->n_base + j->n_cand > 2 ? "exchanges of runs" : "sign flips");
     buf_printf(&text, ", seed %llu, alpha %.4g", (unsigned long long)j->seed, j->alpha);
     buf_puts(&text, ", policy ");
     show_clip(&text, show_policy(j), 60);
@@ -261,7 +261,8 @@ static void put_next(struct buf *out, const struct report_input *in)
                    j->verdict == VERDICT_CHANGED ? "accept it if it was meant" : "fix it, or accept it with a reason");
     }
     if (f) {
-        buf_printf(&text, "; about %zu %s would decide ", f->n_needed, f->noise == NOISE_RUN ? "runs" : "tasks");
+        buf_printf(&text, "; about %zu %s would decide ", f->n_needed,
+                   f->noise == NOISE_RUN ? "runs on each side" : "tasks");
         show_clip(&text, f->metric, 40);
     }
     put_line(out, "next", buf_text(&text));
@@ -277,9 +278,25 @@ static void put_notes(struct buf *out, const char *label, const struct run *r)
         buf_printf(out, "%*sand %zu more notes\n", LABEL, "", r->n_notes - LISTED);
 }
 
+/* Notes of another run of the candidate that the first has not. */
+static void put_other_notes(struct buf *out, const struct run *first, const struct run *r)
+{
+    size_t i, k, said = 0;
+
+    for (i = 0; i < r->n_notes && said < LISTED; i++) {
+        for (k = 0; k < first->n_notes && strcmp(first->notes[k].text, r->notes[i].text) != 0; k++)
+            continue;
+        if (k < first->n_notes)
+            continue;
+        put_line(out, "", r->notes[i].text);
+        said++;
+    }
+}
+
 static void put_judgement(const struct report_input *in, bool colour, struct buf *out)
 {
     const struct judgement *j = in->judgement;
+    size_t i;
 
     put_verdict(out, in, colour);
     if (in->n_base == 0) { /* nothing was compared: the headline says why */
@@ -297,6 +314,8 @@ static void put_judgement(const struct report_input *in, bool colour, struct buf
     put_list(out, "missing tasks", j->missing, j->n_missing);
     put_list(out, "added tasks", j->added, j->n_added);
     put_notes(out, "notes", in->cand);
+    for (i = 1; i < in->n_cand; i++)
+        put_other_notes(out, in->cand, &in->cand[i]);
     put_next(out, in);
 }
 

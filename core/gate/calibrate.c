@@ -30,7 +30,7 @@ static enum status judge_once(struct calibration_count *count, const struct run 
 {
     AUTO(judgement) j = {0};
 
-    TRY(decide(&j, base, n_base, cand, policy, seed, err));
+    TRY(decide(&j, base, n_base, cand, 1, policy, seed, err));
     count->n++;
     count->of[j.verdict]++;
     return OK;
@@ -60,7 +60,7 @@ static enum status add_spread(struct calibration_metric *m, const struct run *a,
     struct summary s;
     size_t i, k;
 
-    TRY(pairs_init(&p, a, 1, b, m->metric, err));
+    TRY(pairs_init(&p, a, 1, b, 1, m->metric, err));
     for (k = 0; k < p.n_columns; k++) {
         for (i = 0; i < p.n_tasks; i++)
             column[i] = p.diff[i * p.n_columns + k];
@@ -156,6 +156,7 @@ static enum status find_power(struct calibration *c, struct exchanged *x, const 
     struct comparison cmp = {.base = &x->runs[1],
                              .n_base = x->n - 1,
                              .cand = &x->runs[0],
+                             .n_cand = 1,
                              .policy = policy,
                              .seed = c->seed,
                              .prompts_equal = true};
@@ -189,7 +190,7 @@ static enum status list_metrics(struct calibration *c, const struct run *runs, c
     AUTO(judgement) j = {0};
     size_t i;
 
-    TRY(decide(&j, runs, c->n_runs - 1, &runs[c->n_runs - 1], policy, c->seed, err));
+    TRY(decide(&j, runs, c->n_runs - 1, &runs[c->n_runs - 1], 1, policy, c->seed, err));
     TRY(arena_new(&c->arena, j.n_families, sizeof *c->metrics, &c->metrics, err));
     *ret_share = 0;
     for (i = 0; i < j.n_families; i++) {

@@ -1,3 +1,5 @@
+#include "core/base/scope.h"
+#include "core/gate/changes.h"
 #include "core/gate/decide.h"
 
 #include <string.h>
@@ -97,4 +99,23 @@ enum status comparable_check(const struct run *base, const struct run *cand, str
     TRY(check_sampling(base, cand, err));
     TRY(check_metrics(base, cand, err));
     return check_tasks(base, cand, err);
+}
+
+enum status comparable_candidates(const struct run *cand, size_t n_cand, struct error *err)
+{
+    size_t i, k;
+
+    for (i = 1; i < n_cand; i++) {
+        AUTO(judgement) among = {0};
+
+        TRY(comparable_check(&cand[0], &cand[i], err));
+        TRY(changes_find(&among, &cand[0], &cand[i], err));
+        for (k = 0; k < among.n_changes; k++)
+            if (!among.changes[k].explains_latency_only)
+                return error_set(err, ERR_NO_VERDICT,
+                                 "not comparable: the candidate runs are not of one version, %s %.60s and %.60s: judge "
+                                 "each version by itself",
+                                 among.changes[k].what, among.changes[k].base, among.changes[k].cand);
+    }
+    return OK;
 }

@@ -32,17 +32,19 @@ static void work_done(struct work *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Tasks of `from` that `other` has not. */
+/* Tasks of `from` that at least `least` of the n_other runs have not. */
 static enum status tasks_without(struct judgement *j, const struct axes *from, const struct run *other, size_t n_other,
-                                 const char ***ret, size_t *ret_n, struct error *err)
+                                 size_t least, const char ***ret, size_t *ret_n, struct error *err)
 {
     size_t i, k, n = 0;
 
     TRY(arena_new(&j->arena, from->n[AXIS_TASK], sizeof **ret, ret, err));
     for (i = 0; i < from->n[AXIS_TASK]; i++) {
-        for (k = 0; k < n_other && axes_find_task(&other[k].axes, from->task[i]) == SIZE_MAX; k++)
-            continue;
-        if (k == n_other)
+        size_t without = 0;
+
+        for (k = 0; k < n_other; k++)
+            without += axes_find_task(&other[k].axes, from->task[i]) == SIZE_MAX;
+        if (without >= least)
             (*ret)[n++] = from->task[i];
     }
     *ret_n = n;
@@ -52,8 +54,8 @@ static enum status tasks_without(struct judgement *j, const struct axes *from, c
 static enum status find_tasks(struct judgement *j, const struct comparison *c, struct error *err)
 {
     /* The runs of a baseline are of one task set: the first stands for what is missing. */
-    TRY(tasks_without(j, &c->base[0].axes, c->cand, 1, &j->missing, &j->n_missing, err));
-    TRY(tasks_without(j, &c->cand->axes, c->base, c->n_base, &j->added, &j->n_added, err));
+    TRY(tasks_without(j, &c->base[0].axes, c->cand, c->n_cand, 1, &j->missing, &j->n_missing, err));
+    TRY(tasks_without(j, &c->cand->axes, c->base, c->n_base, c->n_base, &j->added, &j->n_added, err));
     j->n_pairs = c->cand->axes.n[AXIS_TASK] - j->n_added;
     return OK;
 }
@@ -136,7 +138,8 @@ static enum status test_families(struct work *w, const struct comparison *c, str
 {
     size_t i;
 
-    TRY(test_cubes(w, c, c->cand, j, err));
+    for (i = 0; i < c->n_cand; i++)
+        TRY(test_cubes(w, c, &c->cand[i], j, err));
     for (i = 0; i < c->n_base; i++)
         TRY(test_cubes(w, c, &c->base[i], j, err));
     if (w->n)
@@ -196,11 +199,17 @@ static enum status find_findings(const struct work *w, const struct comparison *
     return OK;
 }
 
-static bool has_values(const struct run *r, const char *metric)
+static bool has_values(const struct comparison *cmp, const char *metric)
 {
-    const struct cube *c = run_cube(r, metric);
+    size_t i;
 
-    return c && cube_count(c) > 0;
+    for (i = 0; i < cmp->n_cand; i++) {
+        const struct cube *c = run_cube(&cmp->cand[i], metric);
+
+        if (c && cube_count(c) > 0)
+            return true;
+    }
+    return false;
 }
 
 static bool is_wanted(const struct policy *p, const char *metric)
@@ -237,28 +246,41 @@ static enum status find_not_measured(const struct comparison *c, struct judgemen
     (void)reserved_all(&n_reserved);
     TRY(arena_new(&j->arena, n + n_reserved + j->n_families, sizeof *j->not_measured, &j->not_measured, err));
     for (i = 0; i < j->n_families; i++)
-        if (!has_values(c->cand, j->families[i].metric))
+        if (!has_values(c, j->families[i].metric))
             j->not_measured[j->n_not_measured++] = j->families[i].metric;
     for (i = 0; i < n; i++) {
         size_t k;
 
         for (k = 0; k < j->n_families && strcmp(j->families[k].metric, all[i]->name) != 0; k++)
             continue;
-        if (k == j->n_families && !has_values(c->cand, all[i]->name) && is_wanted(c->policy, all[i]->name))
+        if (k == j->n_families && !has_values(c, all[i]->name) && is_wanted(c->policy, all[i]->name))
             j->not_measured[j->n_not_measured++] = all[i]->name;
     }
     find_reserved(c, j);
     return OK;
 }
 
-/* How many relabellings stand behind p, of all tasks that both sides have: every task's runs in each other's place. */
-static void describe_draws(struct judgement *j, size_t n_base)
+/* How many relabellings stand behind p, of all tasks that both sides have: every task's runs moved on by some places.
+ */
+static void describe_draws(struct judgement *j, const struct comparison *c)
 {
-    double all = pow((double)n_base + 1, (double)j->n_pairs);
+    double all = pow((double)(c->n_base + c->n_cand), (double)j->n_pairs);
 
-    j->n_base = n_base;
+    j->n_base = c->n_base;
+    j->n_cand = c->n_cand;
     j->is_enumerated = all <= SIGNFLIP_RESAMPLES;
     j->n_resamples = j->is_enumerated ? (size_t)all : SIGNFLIP_RESAMPLES;
+}
+
+/* Of all pairs of runs the first that was not observed on like machines. */
+static enum status find_machines(struct judgement *j, struct comparison *c, struct error *err)
+{
+    size_t i, k;
+
+    for (i = c->n_base; i-- > 0 && !c->other_machine;)
+        for (k = 0; k < c->n_cand && !c->other_machine; k++)
+            TRY(changes_machine(j, &c->base[i], &c->cand[k], &c->other_machine, err));
+    return OK;
 }
 
 static enum status judge(struct judgement *j, struct comparison *c, struct error *err)
@@ -272,9 +294,9 @@ static enum status judge(struct judgement *j, struct comparison *c, struct error
     j->alpha = c->policy->alpha;
     j->seed = c->seed;
     TRY(find_tasks(j, c, err));
-    describe_draws(j, c->n_base);
+    describe_draws(j, c);
     TRY(changes_find(j, latest, c->cand, err));
-    TRY(changes_machine(j, latest, c->cand, &c->other_machine, err));
+    TRY(find_machines(j, c, err));
     c->prompts_equal = changes_prompt_equal(latest, c->cand);
     TRY(test_families(&w, c, j, err));
     TRY(find_findings(&w, c, j, err));
@@ -284,17 +306,20 @@ static enum status judge(struct judgement *j, struct comparison *c, struct error
     return overall_judge(j, c, w.items, err);
 }
 
-enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand,
+enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand, size_t n_cand,
                    const struct policy *policy, uint64_t seed, struct error *err)
 {
     AUTO(judgement) j = {0};
-    struct comparison c = {.base = base, .n_base = n_base, .cand = cand, .policy = policy, .seed = seed};
-    size_t i;
+    struct comparison c = {
+        .base = base, .n_base = n_base, .cand = cand, .n_cand = n_cand, .policy = policy, .seed = seed};
+    size_t i, k;
 
-    if (!n_base)
-        return error_set(err, ERR_NO_VERDICT, "there is no base run to compare with");
+    if (!n_base || !n_cand)
+        return error_set(err, ERR_NO_VERDICT, "there is no %s run to compare", n_base ? "candidate" : "base");
     for (i = 0; i < n_base; i++)
-        TRY(comparable_check(&base[i], cand, err));
+        for (k = 0; k < n_cand; k++)
+            TRY(comparable_check(&base[i], &cand[k], err));
+    TRY(comparable_candidates(cand, n_cand, err));
     TRY(judge(&j, &c, err));
     *ret = j;
     memset(&j, 0, sizeof j);

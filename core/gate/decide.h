@@ -1,4 +1,4 @@
-/* decide.h - the one rule: two runs and a policy to a judgement. diff and gate, and all reports, use it. */
+/* decide.h - the one rule: runs and a policy to a judgement. diff and gate, and all reports, use it. */
 #ifndef CORE_GATE_DECIDE_H
 #define CORE_GATE_DECIDE_H
 
@@ -8,10 +8,13 @@
  * version, no common task, an incomplete run. Looks at provenance and axes alone, before any number is computed. */
 MUST_CHECK enum status comparable_check(const struct run *base, const struct run *cand, struct error *err);
 
-/* `base` has n_base runs (a baseline may hold several); all are borrowed and must outlive `ret`.
- * Pure: the same runs, policy and seed give the same judgement on any machine and for any order of tasks. */
+/* The same among the candidate runs, and that they are of one version: what differs may be noise alone. */
+MUST_CHECK enum status comparable_candidates(const struct run *cand, size_t n_cand, struct error *err);
+
+/* `base` has n_base runs (a baseline may hold several), `cand` n_cand of one version; all are borrowed and must outlive
+ * `ret`. Pure: the same runs, policy and seed give the same judgement on any machine and for any order of tasks. */
 MUST_CHECK enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand,
-                              const struct policy *policy, uint64_t seed, struct error *err);
+                              size_t n_cand, const struct policy *policy, uint64_t seed, struct error *err);
 
 /* --fail-on: a comma list of regressed, inconclusive, changed. What exit code the verdict has then: a regression fails
  * whether it is named or not. ERR_USAGE for another word. */

@@ -74,24 +74,24 @@ static bool measured(const struct run *r, const char *metric)
     return c && cube_count(c) > 0;
 }
 
-static bool measured_in_base(const struct comparison *c, const char *metric)
+static bool measured_in_any(const struct run *runs, size_t n, const char *metric)
 {
     size_t i;
 
-    for (i = 0; i < c->n_base; i++)
-        if (measured(&c->base[i], metric))
+    for (i = 0; i < n; i++)
+        if (measured(&runs[i], metric))
             return true;
     return false;
 }
 
-/* With one base run a change of places is a change of sign; with several the runs change places within the task. */
+/* Of one run against one a change of places is a change of sign; several runs change places within the task. */
 static enum status test_columns(struct tested *t, const struct comparison *c, const uint64_t *stream, struct error *err)
 {
     const struct pairs *p = &t->pairs;
     AUTO(relabel) r = {0};
 
     TRY(mem_new(p->n_columns, sizeof *t->cells, &t->cells, err));
-    /* Its flips are those of the intervals, with several base runs too. */
+    /* Its flips are those of the intervals, with several runs too. */
     TRY(signflip_init(&t->flips, stream, p->n_tasks, c->seed, SIGNFLIP_RESAMPLES, err));
     if (!p->exchanged)
         return signflip_test(&t->flips, p->diff, p->n_columns, t->cells, err);
@@ -121,15 +121,16 @@ static enum status run_test(struct tested *t, const struct comparison *c, struct
 static enum status find_lost(struct lost *ret, const struct comparison *c, const char *metric, struct error *err)
 {
     struct lost most = {0};
-    size_t i;
+    size_t i, k;
 
-    for (i = 0; i < c->n_base; i++) {
-        struct lost one;
+    for (i = 0; i < c->n_base; i++)
+        for (k = 0; k < c->n_cand; k++) {
+            struct lost one;
 
-        TRY(lost_count(&one, &c->base[i], c->cand, metric, err));
-        if (i == 0 || one.n > most.n)
-            most = one;
-    }
+            TRY(lost_count(&one, &c->base[i], &c->cand[k], metric, err));
+            if ((i == 0 && k == 0) || one.n > most.n)
+                most = one;
+        }
     *ret = most;
     return OK;
 }
@@ -147,9 +148,10 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     t->follows_length = follows_length(t, c);
     if (t->follows_length)
         t->family.role = t->family.worst.role = ROLE_ADVISORY;
-    t->why_unpaired = !measured(c->cand, metric->metric)     ? "not measured in the candidate"
-                      : !measured_in_base(c, metric->metric) ? "not measured in the base"
-                                                             : NULL;
+    if (!measured_in_any(c->cand, c->n_cand, metric->metric))
+        t->why_unpaired = "not measured in the candidate";
+    else if (!measured_in_any(c->base, c->n_base, metric->metric))
+        t->why_unpaired = "not measured in the base";
     if (t->why_unpaired)
         return OK;
     if (metric->noise == NOISE_RUN && c->other_machine) {
@@ -157,7 +159,7 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
         return OK;
     }
     TRY(find_lost(&t->lost, c, metric->metric, err));
-    TRY(pairs_init(&t->pairs, c->base, c->n_base, c->cand, metric->metric, err));
+    TRY(pairs_init(&t->pairs, c->base, c->n_base, c->cand, c->n_cand, metric->metric, err));
     t->family.n_cells = t->pairs.n_cells;
     for (k = 0; k < t->pairs.n_cells; k++)
         t->family.n_compared += !isnan(pairs_mean(&t->pairs, t->pairs.diff, k));

@@ -15,7 +15,8 @@
 struct comparison {
     const struct run *base; /* [n_base] */
     size_t n_base;
-    const struct run *cand;
+    const struct run *cand; /* [n_cand], runs of one version */
+    size_t n_cand;
     const struct policy *policy;
     uint64_t seed;
     bool prompts_equal;
@@ -26,7 +27,7 @@ enum family_state {
     FAMILY_TESTED,
     FAMILY_UNPAIRED,   /* measured on one side alone, or no task has it on both */
     FAMILY_RUN_NOISE,  /* runs that show no noise of their own: not judged      */
-    FAMILY_RUN_TESTED, /* tested over runs                                      */
+    FAMILY_RUN_TESTED, /* tested over runs; with one on a side it only informs  */
     FAMILY_OTHER_MACHINE
 };
 
@@ -36,7 +37,7 @@ struct tested {
     enum family_state state;
     const char *why_unpaired; /* of FAMILY_UNPAIRED                                           */
     struct pairs pairs;
-    struct lost lost; /* of the base run of which most is lost: with any, the family does not pass */
+    struct lost lost; /* of the two runs between which most is lost: with any, the family does not pass */
     struct signflip flips;
     struct signflip_cell *cells; /* owned: [pairs.n_columns], the last is the mean over cells */
     double p;                    /* smallest adjusted p of the columns; NaN unless tested     */
@@ -47,7 +48,7 @@ struct tested {
     bool follows_length;         /* set aside: the prompts differ in length, and so it does   */
 };
 
-/* Pairs and tests. `metric` is the cube of the candidate, or of a base run where the candidate has none. */
+/* Pairs and tests. `metric` is the cube of a candidate run, or of a base run where the candidate has none. */
 MUST_CHECK enum status family_test(struct tested *t, const struct comparison *c, const struct cube *metric,
                                    struct arena *texts, struct error *err);
 void tested_done(struct tested *t);

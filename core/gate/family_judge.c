@@ -139,7 +139,7 @@ static size_t needed(const struct tested *t, const struct comparison *c)
 {
     const struct family *f = &t->family;
     double alpha = c->policy->alpha, sd = t->cells[t->pairs.n_cells].sd, room = family_room(f);
-    size_t attainable = relabel_pairs_for(alpha / t->share, c->n_base + 1, SIGNFLIP_RESAMPLES);
+    size_t attainable = relabel_pairs_for(alpha / t->share, c->n_base + c->n_cand, SIGNFLIP_RESAMPLES);
     size_t enough;
 
     if (f->effect.p_min * t->share > alpha && !(sd > 0))

@@ -57,7 +57,7 @@ struct family {
     struct effect effect;       /* of the mean over the family's cells                      */
     size_t n_cells, n_compared; /* cells with data in both runs                             */
     size_t n_beyond;            /* cells that are significant and beyond the margin          */
-    size_t n_needed;            /* tasks or runs that would decide; 0 when decided or unknown */
+    size_t n_needed;            /* tasks, or runs on each side, that would decide; 0 when decided or unknown */
     struct finding worst;       /* the cell with the largest |delta| beyond, or largest |delta| */
     enum verdict verdict;
     const char *words;
@@ -103,11 +103,11 @@ struct judgement {
     const char *policy_name;
     double alpha;
     uint64_t seed;
-    size_t n_base;      /* base runs: with one, its tasks' signs are flipped, with several runs change places */
-    size_t n_resamples; /* flips or relabellings used */
-    bool is_enumerated; /* these are all of them      */
+    size_t n_base, n_cand; /* runs: of one against one tasks' signs are flipped, several change places */
+    size_t n_resamples;    /* flips or relabellings used */
+    bool is_enumerated;    /* these are all of them      */
     size_t n_pairs;
-    const char **missing, **added; /* tasks in the base alone, in the candidate alone */
+    const char **missing, **added; /* tasks of the base that a candidate run lacks; tasks in the candidate alone */
     size_t n_missing, n_added;
     struct change *changes;
     size_t n_changes;

@@ -90,6 +90,29 @@ static enum status look_at(const struct run *r, const char *metric, const char *
     return OK;
 }
 
+/* Of several runs the mean of their stats, and all of their values. */
+static enum status look_at_all(const struct run *runs, size_t n_runs, const char *metric, const char *stat,
+                               const struct where *w, const struct limit *limit, struct at_place *ret,
+                               struct error *err)
+{
+    struct at_place all = {.stat = NAN};
+    double sum = 0;
+    size_t i, n = 0;
+
+    for (i = 0; i < n_runs; i++) {
+        struct at_place one;
+
+        TRY(look_at(&runs[i], metric, stat, w, limit, &one, err));
+        sum += isnan(one.stat) ? 0 : one.stat;
+        n += !isnan(one.stat);
+        all.n += one.n;
+        all.n_over += one.n_over;
+    }
+    all.stat = n ? sum / (double)n : NAN;
+    *ret = all;
+    return OK;
+}
+
 /* What so many requests show of an upper limit on P95 or P99: a quantile of few is their largest and proves little. */
 static void put_proof(struct buf *b, const struct limit_result *r, const char *stat, const struct at_place *seen)
 {
@@ -145,20 +168,12 @@ static enum status check_place(struct results *out, const struct comparison *c, 
 {
     struct limit_result r = {.metric = cube->metric, .where = where, .limit = *limit, .base = NAN};
     const char *stat = rule->stat ? rule->stat : "mean";
-    struct at_place seen;
-    double sum = 0;
-    size_t i, n = 0;
+    struct at_place seen, base;
 
-    TRY(look_at(c->cand, cube->metric, stat, &where, limit, &seen, err));
+    TRY(look_at_all(c->cand, c->n_cand, cube->metric, stat, &where, limit, &seen, err));
+    TRY(look_at_all(c->base, c->n_base, cube->metric, stat, &where, limit, &base, err));
     r.cand = seen.stat;
-    for (i = 0; i < c->n_base; i++) {
-        struct at_place base;
-
-        TRY(look_at(&c->base[i], cube->metric, stat, &where, limit, &base, err));
-        sum += isnan(base.stat) ? 0 : base.stat;
-        n += !isnan(base.stat);
-    }
-    r.base = n ? sum / (double)n : NAN;
+    r.base = base.stat;
     r.broken = !isnan(r.cand) && !holds(limit, r.cand);
     r.broken_by_base = !isnan(r.base) && !holds(limit, r.base);
     if (isnan(r.cand) || (!r.broken && !always))

@@ -9,8 +9,8 @@ struct lost {
     struct where first; /* where the first stands, by label; -1 and NULL where the metric has not the axis */
 };
 
-/* Compares one metric of one base run with the candidate. A turn whose request failed in the candidate is not counted:
- * the policy's max_errors judges those. */
+/* Compares one metric of one base run with one candidate run. A turn whose request failed in the candidate is not
+ * counted: the policy's max_errors judges those. */
 MUST_CHECK enum status lost_count(struct lost *ret, const struct run *base, const struct run *cand, const char *metric,
                                   struct error *err);
 

@@ -64,7 +64,6 @@ static bool is_absent(const struct judgement *j, const struct policy *p, size_t 
 
 static void count(struct tally *y, const struct judgement *j, const struct comparison *c, const struct tested *t)
 {
-    const struct cube *failed = run_cube(c->cand, "reply.failed");
     struct summary errors;
     size_t i;
 
@@ -83,8 +82,14 @@ static void count(struct tally *y, const struct judgement *j, const struct compa
         y->required_missing += is_absent(j, c->policy, i);
     for (i = 0; i < j->n_limits; i++)
         y->limits_failed += limit_fails(&j->limits[i]);
-    summary_of(&errors, failed ? failed->values : NULL, failed ? cube_len(failed) : 0);
-    y->errors = errors.mean;
+    /* Of the candidate run with the most: one that broke down is no rerun of the others. */
+    y->errors = NAN;
+    for (i = 0; i < c->n_cand; i++) {
+        const struct cube *failed = run_cube(&c->cand[i], "reply.failed");
+
+        summary_of(&errors, failed ? failed->values : NULL, failed ? cube_len(failed) : 0);
+        y->errors = fmax(y->errors, errors.mean);
+    }
 }
 
 static enum verdict whole(const struct tally *y, const struct policy *p)
@@ -131,7 +136,12 @@ static enum status reasons_of_none(struct judgement *j, const struct comparison 
         TRY(buf_check(&b, err));
         TRY(reason(j, buf_text(&b), err));
     }
-    if (!y->required_missing && !y->lost)
+    /* What would decide with more runs says so itself. */
+    for (i = 0; i < j->n_families; i++)
+        if (t[i].rule->role == ROLE_PRIMARY && (t[i].state == FAMILY_RUN_NOISE || t[i].state == FAMILY_RUN_TESTED) &&
+            !counts(&j->families[i]))
+            TRY(family_reason(j, &j->families[i], err));
+    if (!y->required_missing && !y->lost && !j->n_reasons)
         TRY(reason(j, "no primary metric of the policy could be judged: both runs must have one, with a margin", err));
     return OK;
 }

@@ -1,4 +1,4 @@
-/* pairs.h - the values of one metric in the base runs and in the candidate, matched task by task and cell by cell. */
+/* pairs.h - the values of one metric in the base runs and in the candidate's, matched task by task and cell by cell. */
 #ifndef CORE_GATE_PAIRS_H
 #define CORE_GATE_PAIRS_H
 
@@ -6,7 +6,7 @@
 
 /* Cells are (layer, head) or layers where the metric has them: turns and repeats are averaged within the task. Else
  * they are turns, else there is one. A last column holds the mean over the cells. A value that only one side has is no
- * pair; of several base runs the mean is the base. Tasks ascend by id, so that nothing hangs on their order in the
+ * pair; of several runs of a side the mean is taken. Tasks ascend by id, so that nothing hangs on their order in the
  * files. */
 struct pairs {
     size_t n_tasks, n_cells, n_columns; /* n_columns = n_cells + 1                              */
@@ -15,16 +15,19 @@ struct pairs {
     double *base, *cand, *diff;         /* owned: n_tasks x n_columns, NaN = no pair            */
     bool has_layers;
 
-    /* With several base runs: each task's differences with each of its runs in the candidate's place, the real one
-     * first. NULL with one. */
-    size_t *n_options; /* owned: [n_tasks] rows of a task                                 */
-    double *exchanged; /* owned: n_rows x n_columns, NaN: that run has no value there     */
+    /* With several runs on a side: each task's differences with its runs in other places, the real ones first; the
+     * runs that have the task, candidates before base runs, move on by one place from row to row. These are few even
+     * where the choices of m among k + m are many, and as a group of exchanges they are as valid. NULL for one run
+     * against one. */
+    size_t *n_options; /* owned: [n_tasks] rows of a task: the runs that have it            */
+    double *exchanged; /* owned: n_rows x n_columns, NaN: no value there on one of the sides */
     size_t n_rows;
 };
 
-/* Of a metric that at least one base run and the candidate have. Tasks without any pair are left out. */
+/* Of a metric that at least one run of each side has. Tasks and cells are those of the first candidate run that has it;
+ * tasks without any pair are left out. */
 MUST_CHECK enum status pairs_init(struct pairs *p, const struct run *base, size_t n_base, const struct run *cand,
-                                  const char *metric, struct error *err);
+                                  size_t n_cand, const char *metric, struct error *err);
 void pairs_done(struct pairs *p);
 
 /* Mean over a column's pairs; NaN when it has none. */

@@ -43,9 +43,10 @@ static size_t take_task(const struct tested *t, const struct run *r, size_t i, d
     return *n - before;
 }
 
+/* The base runs, then the candidate's. */
 static const struct run *run_at(const struct comparison *c, size_t i)
 {
-    return i < c->n_base ? &c->base[i] : c->cand;
+    return i < c->n_base ? &c->base[i] : &c->cand[i - c->n_base];
 }
 
 static bool has_values(const struct run *r, const char *metric)
@@ -56,21 +57,21 @@ static bool has_values(const struct run *r, const char *metric)
 }
 
 /* The stat of each run, the candidate's last, over the tasks that all of them have: a run of other tasks is no measure
- * of noise. NaN for a run without the metric, and for all when no task is common. stats: [n_base + 1] */
+ * of noise. NaN for a run without the metric, and for all when no task is common. stats: [n_base + n_cand] */
 static void run_stats(const struct tested *t, const struct comparison *c, double *values, double *stats, bool *common)
 {
     size_t i, k;
 
     for (k = 0; k < t->pairs.n_tasks; k++) {
         common[k] = true;
-        for (i = 0; i <= c->n_base; i++) {
+        for (i = 0; i < c->n_base + c->n_cand; i++) {
             size_t n = 0;
 
             if (has_values(run_at(c, i), t->family.metric) && !take_task(t, run_at(c, i), k, values, &n))
                 common[k] = false;
         }
     }
-    for (i = 0; i <= c->n_base; i++) {
+    for (i = 0; i < c->n_base + c->n_cand; i++) {
         size_t n = 0;
 
         for (k = 0; k < t->pairs.n_tasks; k++)
@@ -87,7 +88,7 @@ static enum status find_stats(const struct tested *t, const struct comparison *c
     size_t i, most = 0;
     enum status st;
 
-    for (i = 0; i <= c->n_base; i++) {
+    for (i = 0; i < c->n_base + c->n_cand; i++) {
         const struct cube *cube = run_cube(run_at(c, i), t->family.metric);
 
         if (cube && cube_len(cube) > most)
@@ -124,10 +125,10 @@ enum status spread_runs(struct tested *t, const struct comparison *c, struct err
     enum status st;
     bool is_tested;
 
-    TRY(mem_new(c->n_base + 1, sizeof *stats, &stats, err));
+    TRY(mem_new(c->n_base + c->n_cand, sizeof *stats, &stats, err));
     st = find_stats(t, c, stats, err);
-    is_tested =
-        st == OK && run_t_test(&t->runs, stats, c->n_base, &stats[c->n_base], 1, c->policy->alpha, FAMILY_POWER);
+    is_tested = st == OK &&
+                run_t_test(&t->runs, stats, c->n_base, &stats[c->n_base], c->n_cand, c->policy->alpha, FAMILY_POWER);
     free(stats);
     TRY(st);
     t->state = is_tested ? FAMILY_RUN_TESTED : FAMILY_RUN_NOISE;
@@ -135,7 +136,8 @@ enum status spread_runs(struct tested *t, const struct comparison *c, struct err
     f->margin = t->rule->margin_kind == MARGIN_RUN_SD ? t->rule->margin * t->runs.sd : spread_margin(t, c);
     if (is_tested)
         t->p = t->runs.p;
-    else
+    /* One run on a side brings a noise that nothing on its own side measures: it informs. */
+    if (!is_tested || t->runs.n_base < 2 || t->runs.n_cand < 2)
         f->role = f->worst.role = ROLE_ADVISORY;
     f->worst.effect = f->effect;
     f->worst.margin = f->margin;

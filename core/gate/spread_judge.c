@@ -18,17 +18,17 @@ static enum verdict verdict_of(const struct tested *t, const struct comparison *
     return t->lost.n || !family_inside(f) ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
 }
 
-/* Base runs that would decide; 0 when no number of them does: the one candidate run brings noise of its own. */
+/* Runs on each side that would decide; 0: not known. */
 static size_t runs_needed(const struct tested *t, const struct comparison *c)
 {
     double room = family_room(&t->family), alpha = c->policy->alpha;
-    size_t n;
+    size_t n, fewer = t->runs.n_base < t->runs.n_cand ? t->runs.n_base : t->runs.n_cand;
 
     if (room < 0)
-        n = run_t_runs_for(t->runs.sd, fabs(t->runs.delta), t->runs.n_cand, alpha / t->share, FAMILY_POWER);
+        n = run_t_runs_for(t->runs.sd, fabs(t->runs.delta), alpha / t->share, FAMILY_POWER);
     else
-        n = run_t_runs_for(t->runs.sd, room, t->runs.n_cand, 2 * alpha, FAMILY_POWER);
-    return n && n <= t->runs.n_base ? t->runs.n_base + 1 : n;
+        n = run_t_runs_for(t->runs.sd, room, 2 * alpha, FAMILY_POWER);
+    return n && n <= fewer ? fewer + 1 : n;
 }
 
 static void put_move(struct buf *b, const struct tested *t)
@@ -41,31 +41,39 @@ static void put_move(struct buf *b, const struct tested *t)
         buf_printf(b, ", %+.3g %%", 100 * f->effect.delta / fabs(f->effect.base));
 }
 
+/* "5 runs against 1" */
+static void put_sides(struct buf *b, const struct tested *t)
+{
+    buf_printf(b, "%zu run%s against %zu", t->runs.n_base, t->runs.n_base == 1 ? "" : "s", t->runs.n_cand);
+}
+
 static void put_untested(struct buf *b, const struct tested *t)
 {
-    size_t k = t->runs.n_base;
-
     put_move(b, t);
-    buf_printf(b, "; %zu run%s against 1: ", k, k == 1 ? "" : "s");
-    if (k < 2)
-        buf_puts(b, "one run cannot tell a change from a slow minute, so it is shown and not judged");
+    buf_puts(b, "; ");
+    put_sides(b, t);
+    if (t->runs.n_base + t->runs.n_cand < 3)
+        buf_puts(b, ": one run cannot tell a change from a slow minute, so it is shown and not judged");
     else
-        buf_puts(b, "the base runs are the same to the last bit and show no noise, so it is shown and not judged");
+        buf_puts(b, ": the runs of a side are the same to the last bit and show no noise, so it is shown and not "
+                    "judged");
 }
 
 static void put_power(struct buf *b, const struct tested *t)
 {
     const struct family *f = &t->family;
 
-    buf_printf(b, "; %zu runs against 1 detect ", t->runs.n_base);
+    buf_puts(b, "; ");
+    put_sides(b, t);
+    buf_puts(b, " detect ");
     words_quantity(b, f->effect.mde, f->unit);
     buf_puts(b, " or more");
     if (f->effect.mde > f->margin)
         buf_puts(b, ", more than the margin: too few to gate on it");
     if (f->n_needed)
-        buf_printf(b, "; about %zu accepted runs would decide", f->n_needed);
+        buf_printf(b, "; about %zu runs on each side would decide", f->n_needed);
     else if (f->verdict == VERDICT_INCONCLUSIVE)
-        buf_puts(b, "; one candidate run is too noisy to be told from this margin by any number of accepted runs");
+        buf_puts(b, "; it lies so close to the margin that more runs would hardly decide");
 }
 
 static void put_tested(struct buf *b, const struct tested *t, double alpha)
@@ -82,7 +90,7 @@ static void put_tested(struct buf *b, const struct tested *t, double alpha)
     buf_puts(b, "; ");
     if (words_interval(b, &f->effect, alpha))
         buf_puts(b, "; ");
-    buf_printf(b, "tested over runs, %zu against 1, which differ by ", t->runs.n_base);
+    buf_printf(b, "tested over runs, %zu against %zu, which differ by ", t->runs.n_base, t->runs.n_cand);
     words_quantity(b, t->runs.sd, f->unit);
     buf_printf(b, "; adjusted p = %.2g; ", f->effect.p_adj);
     if (isnan(f->margin)) {
@@ -93,6 +101,9 @@ static void put_tested(struct buf *b, const struct tested *t, double alpha)
     words_quantity(b, f->margin, f->unit);
     if (!t->lost.n && (f->verdict == VERDICT_INCONCLUSIVE || (f->verdict == VERDICT_PASS && f->effect.mde > f->margin)))
         put_power(b, t);
+    if (t->rule->role == ROLE_PRIMARY && f->role != ROLE_PRIMARY)
+        buf_printf(b, "; with one %s run it informs and does not decide: measure the %s twice at least",
+                   t->runs.n_cand < 2 ? "candidate" : "base", t->runs.n_cand < 2 ? "candidate" : "base");
 }
 
 static enum status finish(const struct buf *b, struct arena *texts, const char **ret, struct error *err)

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two means of the same values in another order differ by rounding alone. */
+static const double MIRROR = 1e-9;
+
 void relabel_done(struct relabel *r)
 {
     free(r->pattern);
@@ -117,10 +120,23 @@ static double value_of(const double *rows, size_t n_cells, size_t cell, size_t o
     return isfinite(other) ? other : seen;
 }
 
-/* The smallest p: the relabellings of the runs that have a value, one of which is the one seen. */
+/* Whether a relabelling swaps the sides: then it gives the same difference the other way. */
+static bool is_mirrored(const double *rows, size_t n_options, size_t n_cells, size_t cell)
+{
+    size_t c;
+
+    for (c = 0; c < n_options; c++)
+        if (fabs(rows[cell] + rows[c * n_cells + cell]) <= MIRROR * fabs(rows[cell]))
+            return true;
+    return false;
+}
+
+/* The smallest p: the relabellings of the runs that have a value, one of which is the one seen, and one more where
+ * both sides have as many runs. */
 static double smallest_p(const struct relabel *r, const double *diff, size_t n_cells, size_t cell)
 {
-    size_t i, c, most = 0;
+    bool mirrored = true;
+    size_t i, c, tasks = 0;
     double p = 1;
 
     for (i = 0; i < r->n_tasks; diff += r->n_options[i++] * n_cells) {
@@ -128,11 +144,14 @@ static double smallest_p(const struct relabel *r, const double *diff, size_t n_c
 
         for (c = 0; c < r->n_options[i] && isfinite(diff[cell]); c++)
             n += isfinite(diff[c * n_cells + cell]);
-        p /= n > 1 ? (double)n : 1;
-        most = n > most ? n : most;
+        if (!n)
+            continue;
+        tasks++;
+        p /= (double)n;
+        mirrored = mirrored && is_mirrored(diff, r->n_options[i], n_cells, cell);
     }
-    if (most == 2)
-        p *= 2; /* of two runs each, all in the other order give the same |sum| */
+    if (mirrored && tasks)
+        p *= 2;
     return fmax(p, r->is_enumerated ? 0 : 1 / (double)(r->n_draws + 1));
 }
 

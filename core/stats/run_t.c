@@ -53,16 +53,16 @@ bool run_t_test(struct run_t *r, const double *base, size_t n_base, const double
     return true;
 }
 
-size_t run_t_runs_for(double sd, double effect, size_t n_cand, double alpha, double power)
+size_t run_t_runs_for(double sd, double effect, double alpha, double power)
 {
     size_t lo = 1, hi = RUN_T_MAX;
 
-    if (!(effect > 0) || !(sd > 0) || !n_cand || !(detectable(sd, hi, n_cand, alpha, power) <= effect))
+    if (!(effect > 0) || !(sd > 0) || !(detectable(sd, hi, hi, alpha, power) <= effect))
         return 0;
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
 
-        if (detectable(sd, mid, n_cand, alpha, power) <= effect)
+        if (detectable(sd, mid, mid, alpha, power) <= effect)
             hi = mid;
         else
             lo = mid;

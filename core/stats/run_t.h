@@ -25,9 +25,9 @@ struct run_t {
 bool run_t_test(struct run_t *r, const double *base, size_t n_base, const double *cand, size_t n_cand, double alpha,
                 double power);
 
-/* The fewest earlier runs, from 2 to RUN_T_MAX, with which n_cand new ones find `effect` with `power` at a two-sided
- * level alpha; 0 when none do: one new run brings its own noise, whatever it is held against. */
+/* The fewest runs on each side, from 2 to RUN_T_MAX, with which `effect` is found with `power` at a two-sided level
+ * alpha; 0 when more would be needed. */
 enum { RUN_T_MAX = 1000 };
-size_t run_t_runs_for(double sd, double effect, size_t n_cand, double alpha, double power);
+size_t run_t_runs_for(double sd, double effect, double alpha, double power);
 
 #endif

@@ -330,7 +330,7 @@ void fake_init(struct fake *f)
     j->n_resamples = 65536;
     j->is_enumerated = true;
     j->n_pairs = TASKS;
-    f->input = (struct report_input){&f->base, 1, &f->cand, j, "release", "candidate.h5", 5, true, 0};
+    f->input = (struct report_input){&f->base, 1, &f->cand, 1, j, "release", "candidate.h5", 5, true, 0};
     fake_verdict(f, VERDICT_REGRESSED, 1);
 }
 

@@ -30,7 +30,7 @@ void gate_decide_default(struct judgement *j, const struct run *base, const stru
     AUTO(policy) p = {0};
 
     MUST(policy_load(&p, "baselines/policy_default.json", &err));
-    MUST(decide(j, base, 1, cand, &p, 0, &err));
+    MUST(decide(j, base, 1, cand, 1, &p, 0, &err));
 }
 
 const struct family *gate_family(const struct judgement *j, const char *metric)
@@ -44,8 +44,8 @@ const struct family *gate_family(const struct judgement *j, const char *metric)
     return NULL;
 }
 
-void gate_decide(struct judgement *j, const struct run *base, size_t n_base, const struct run *cand,
-                 const char *metrics, const char *top)
+void gate_decide_runs(struct judgement *j, const struct run *base, size_t n_base, const struct run *cand, size_t n_cand,
+                      const char *metrics, const char *top)
 {
     AUTO(policy) p = {0};
     AUTO(buf) text = {0};
@@ -53,7 +53,13 @@ void gate_decide(struct judgement *j, const struct run *base, size_t n_base, con
     buf_printf(&text, "{\"schema\": 1, %s \"metrics\": {%s}}", top, metrics);
     MUST(file_write(folder_file("p.json"), text.data, text.len, &err));
     MUST(policy_load(&p, folder_file("p.json"), &err));
-    MUST(decide(j, base, n_base, cand, &p, 0, &err));
+    MUST(decide(j, base, n_base, cand, n_cand, &p, 0, &err));
+}
+
+void gate_decide(struct judgement *j, const struct run *base, size_t n_base, const struct run *cand,
+                 const char *metrics, const char *top)
+{
+    gate_decide_runs(j, base, n_base, cand, 1, metrics, top);
 }
 
 void gate_replies(struct run *base, struct run *cand, size_t n_tasks, int turn, double shift)

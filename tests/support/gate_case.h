@@ -24,6 +24,9 @@ void gate_decide_default(struct judgement *j, const struct run *base, const stru
 void gate_decide(struct judgement *j, const struct run *base, size_t n_base, const struct run *cand,
                  const char *metrics, const char *top);
 
+void gate_decide_runs(struct judgement *j, const struct run *base, size_t n_base, const struct run *cand, size_t n_cand,
+                      const char *metrics, const char *top);
+
 /* The family of a metric; fails the test when there is none. */
 const struct family *gate_family(const struct judgement *j, const char *metric);
 

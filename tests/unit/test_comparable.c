@@ -94,7 +94,8 @@ Test(comparable, names_what_differs)
             error_clear(&err);
             cr_assert(eq(int, comparable_check(&r[BASE], &r[CAND], &err), ERR_NO_VERDICT), "row %zu", i);
             cr_assert(strstr(err.message, rows[i].says[side]) != NULL, "row %zu: %s", i, err.message);
-            cr_assert(eq(int, decide(&j, &r[BASE], 1, &r[CAND], &none, 0, NULL), ERR_NO_VERDICT), "decide looks too");
+            cr_assert(eq(int, decide(&j, &r[BASE], 1, &r[CAND], 1, &none, 0, NULL), ERR_NO_VERDICT),
+                      "decide looks too");
             run_done(&r[BASE]);
             run_done(&r[CAND]);
         }

@@ -25,7 +25,7 @@ Test(pairs, heads_are_cells_and_turns_are_averaged)
     c->values[0] = 3;       /* task 0, turn 1, layer 0, head 0 */
     c->values[4 + 1] = NAN; /* task 0, turn 2, layer 0, head 1 */
     c->values[1] = 2;       /* task 0, turn 1, layer 0, head 1 */
-    MUST(pairs_init(&p, &base, 1, &cand, "attn.entropy", &err));
+    MUST(pairs_init(&p, &base, 1, &cand, 1, "attn.entropy", &err));
     cr_assert(p.n_tasks == 3 && p.n_cells == 4 && p.n_columns == 5 && p.has_layers);
     cr_assert(p.cell[3].layer == 1 && p.cell[3].head == 1 && p.cell[3].turn == -1 && p.cell[4].layer == -1);
     cr_assert(close_to(p.diff[0], 1, tight), "mean of 2 and 0 over turns");
@@ -47,7 +47,7 @@ Test(pairs, labels_match_and_not_places)
     cand.axes.number[AXIS_TURN][1] = 7;
     fake_cube(&base, "intent.alignment", 0.5);
     fake_cube(&cand, "intent.alignment", 0.75);
-    MUST(pairs_init(&p, &base, 1, &cand, "intent.alignment", &err));
+    MUST(pairs_init(&p, &base, 1, &cand, 1, "intent.alignment", &err));
     cr_assert(p.n_tasks == 2 && p.n_cells == 2 && p.cell[0].turn == 2 && p.cell[1].turn == 7);
     cr_assert(close_to(p.diff[0], 0.25, tight) && isnan(p.diff[1]) && close_to(p.diff[2], 0.25, tight));
     cr_assert(isnan(pairs_mean(&p, p.diff, 1)));
@@ -68,6 +68,6 @@ Test(pairs, of_a_cube_without_tasks_there_are_none)
     MUST(cube_init(&c, "x.scalar", 1, 0, &base.axes, &err));
     c.values[0] = 0;
     MUST(run_add_cube(&base, &c, &err));
-    MUST(pairs_init(&p, &base, 1, &cand, "x.scalar", &err));
+    MUST(pairs_init(&p, &base, 1, &cand, 1, "x.scalar", &err));
     cr_assert(p.n_tasks == 0 && !pairs_identical(&p));
 }

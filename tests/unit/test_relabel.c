@@ -141,14 +141,13 @@ Test(relabel, missing_values_are_a_defined_case)
 {
     /* tasks of 3, 2 and 1 runs; cells: whole, a base value missing, the candidate's missing, nothing */
     static const size_t n_options[3] = {3, 2, 1};
-    double diff[6 * 4] = {1, 1, NAN, NAN, -.5, NAN, -.5, NAN, -.5, -.5, -.5, NAN,
-                          2, 2, 2,   NAN, -2,  -2,  -2,  NAN, 1,   1,   1,   NAN};
+    double diff[6 * 4] = {1, 1, NAN, NAN, -.5, NAN, -.5, NAN, -.5, -1, -.5, NAN,
+                          2, 2, 2,   NAN, -2,  -2,  -2,  NAN, 1,   1,  1,   NAN};
     struct signflip_cell c[4];
 
     test_rows(diff, n_options, 3, 4, c);
     cr_assert(close_to(c[0].p, 1.0 / 6, ratio), "%g", c[0].p);
-    cr_assert(close_to(c[1].p, 2.0 / 6, ratio) && close_to(c[1].p_min, 1.0 / 4 * 2, ratio), "%g %g", c[1].p,
-              c[1].p_min);
+    cr_assert(close_to(c[1].p, 2.0 / 6, ratio) && close_to(c[1].p_min, 1.0 / 4, ratio), "%g %g", c[1].p, c[1].p_min);
     cr_assert(c[2].n == 2 && isfinite(c[2].p) && c[2].p >= 0.5);
     cr_assert(c[3].n == 0 && isnan(c[3].p) && isnan(c[3].p_adj));
 }

@@ -50,8 +50,8 @@ Test(run_t, without_noise_there_is_no_test)
  * runs against one detect 5.611 */
 Test(run_t, says_how_many_runs_would_do)
 {
-    cr_assert(run_t_runs_for(2, 6.5, 1, 0.05, 0.8) == 11, "%zu", run_t_runs_for(2, 6.5, 1, 0.05, 0.8));
-    cr_assert(run_t_runs_for(2, 5.62, 1, 0.05, 0.8) > 200);
-    cr_assert(run_t_runs_for(2, 5.6, 1, 0.05, 0.8) == 0);
-    cr_assert(run_t_runs_for(2, 0, 1, 0.05, 0.8) == 0 && run_t_runs_for(NAN, 1, 1, 0.05, 0.8) == 0);
+    cr_assert(run_t_runs_for(2, 6.5, 0.05, 0.8) == 3, "%zu", run_t_runs_for(2, 6.5, 0.05, 0.8));
+    cr_assert(run_t_runs_for(2, 2, 0.05, 0.8) == 17 && run_t_runs_for(2, 1, 0.05, 0.8) == 64);
+    cr_assert(run_t_runs_for(2, 0.25, 0.05, 0.8) == 0, "a thousand detect 0.2507");
+    cr_assert(run_t_runs_for(2, 0, 0.05, 0.8) == 0 && run_t_runs_for(NAN, 1, 0.05, 0.8) == 0);
 }
