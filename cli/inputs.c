@@ -93,12 +93,16 @@ static enum status note_layout(struct run *run, const char *path, const char *la
 static enum status open_dump(struct inputs *in, struct run *run, size_t i, const char *path,
                              const struct dump_options *options, struct error *err)
 {
+    size_t j;
+
     TRY(dump_begin(&in->dumps[i], path, options, err));
     in->dump_list[i] = &in->dumps[i];
     in->n_dumps = i + 1;
     if (options->layout)
         TRY(note_layout(run, path, options->layout, err));
-    return in->dumps[i].notice ? run_note(run, err, "dump-assumed", "%s", in->dumps[i].notice) : OK;
+    for (j = 0; j < in->dumps[i].n_notices; j++)
+        TRY(run_note(run, err, "dump-assumed", "%s", in->dumps[i].notices[j]));
+    return OK;
 }
 
 static enum status open_dumps(struct inputs *in, struct run *run, const char *const *paths, size_t n,

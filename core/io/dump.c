@@ -9,6 +9,7 @@
 #include "core/io/hash_job.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,18 +50,73 @@ static const struct dump_format *find_format(const char *path)
     return choose_format(path, head, n);
 }
 
+enum status dump_note(struct dump *d, struct error *err, const char *fmt, ...)
+{
+    char text[480];
+    va_list args;
+    size_t i;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (i = 0; i < d->n_notices; i++)
+        if (strcmp(d->notices[i], text) == 0)
+            return OK;
+    if (d->n_notices == DUMP_MAX_NOTICES)
+        return OK;
+    return arena_strdup(&d->arena, text, &d->notices[d->n_notices++], err);
+}
+
+/* A file may carry its own map, "tare_layout"; one that is named goes before it. */
+static enum status find_layout(struct dump *d, const struct dump_options *options, const char **ret_name,
+                               const char **ret_text, struct error *err)
+{
+    bool found = false;
+    char *text = NULL, *name = NULL;
+
+    *ret_name = options ? options->layout : NULL;
+    *ret_text = options ? options->layout_text : NULL;
+    if (*ret_name || *ret_text)
+        return OK;
+    TRY(d->reader->format->attr_text(d->reader, "", "tare_layout", &d->arena, &found, &text, err));
+    if (!found)
+        return OK;
+    TRY(arena_printf(&d->arena, &name, err, "%s: tare_layout", d->path));
+    *ret_name = name;
+    *ret_text = text;
+    return OK;
+}
+
 static enum status open_reader(struct dump *d, const struct dump_format *format, const struct dump_options *options,
                                struct error *err)
 {
-    struct dump_reader *reader = NULL;
+    struct dump_reader *inner = NULL;
+    const char *name = NULL, *text = NULL;
+    const struct dump_map *map;
 
-    d->said_dtype = N_DTYPES;
-    TRY(format->open(d->path, &reader, err));
-    if (options && options->layout)
-        TRY(dump_map_open(options->layout, d->path, reader, &reader, err));
-    d->reader = reader;
-    d->is_mapped = options && options->layout;
-    d->said_dtype = options && options->has_dtype ? options->dtype : dump_map_dtype(reader);
+    d->said_dtype = options && options->has_dtype ? options->dtype : N_DTYPES;
+    TRY(format->open(d->path, &d->reader, err));
+    TRY(find_layout(d, options, &name, &text, err));
+    if (!name && !text)
+        return OK;
+    inner = d->reader;
+    d->reader = NULL; /* taken over */
+    TRY(dump_map_open(name ? name : "layout", text, inner, &d->reader, err));
+    map = dump_map_of(d->reader);
+    d->is_mapped = true;
+    if (d->said_dtype == N_DTYPES)
+        d->said_dtype = map->dtype;
+    return arena_strdup(&d->arena, map->text, &d->source.layout, err);
+}
+
+/* What the map assumed while it was read, and while it was asked about samples. */
+static enum status take_notes(struct dump *d, struct error *err)
+{
+    const struct dump_map *map = dump_map_of(d->reader);
+    size_t i;
+
+    for (i = 0; map && i < map->n_notes; i++)
+        TRY(dump_note(d, err, "%s", map->notes[i]));
     return OK;
 }
 
@@ -73,6 +129,7 @@ static enum status open_all(struct dump *ret, const char *path, const struct dum
     dump.source.path = dump.path;
     TRY(open_reader(&dump, format, options, err));
     TRY(dump_layout_read(&dump, err));
+    TRY(take_notes(&dump, err));
     *ret = dump;
     memset(&dump, 0, sizeof dump);
     return OK;
@@ -262,15 +319,13 @@ enum status dump_view(struct dump *d, size_t layer, size_t sample, enum dump_par
     size_t rows = part == DUMP_PART_K ? l->n_cols : l->n_rows;
     size_t row_bytes = (part == DUMP_PART_WEIGHTS ? l->n_cols : l->dim) * dtype_bytes(l->dtype);
     struct dump_name name = dump_layout_name(l, names[part]);
-    uint64_t offset = 0;
-    int fd = -1;
+    struct dump_place place = {.fd = -1};
 
     memset(ret, 0, sizeof *ret);
     if (sample >= d->n_samples || first > heads * rows || n > heads * rows - first)
         return error_set(err, ERR_INTERNAL, "'%s': rows %zu + %zu of '%s' do not exist", d->path, first, n, name.text);
-    if (d->reader->format->locate)
-        TRY(d->reader->format->locate(d->reader, name.text, &fd, &offset, err));
-    if (fd >= 0)
-        map_range(fd, offset + ((uint64_t)sample * heads * rows + first) * row_bytes, n * row_bytes, ret);
+    TRY(d->reader->format->place(d->reader, name.text, sample, &place, err));
+    if (place.fd >= 0)
+        map_range(place.fd, place.offset + (uint64_t)first * row_bytes, n * row_bytes, ret);
     return OK;
 }

@@ -34,6 +34,8 @@ struct dump_layer {
     size_t n_heads, n_kv_heads, n_rows, n_cols, dim; /* dim: of a head, DUMP_QK only */
 };
 
+enum { DUMP_MAX_NOTICES = 16 };
+
 struct dump_reader; /* what one container format keeps; see dump_reader.h */
 
 struct dump {
@@ -44,9 +46,10 @@ struct dump {
     size_t n_samples;
     struct dump_layer *layers; /* ascending by index */
     size_t n_layers;
-    enum dtype said_dtype;             /* of the tensors, by option or layout map; N_DTYPES = nothing was said */
-    bool is_mapped;                    /* a layout map says where things stand */
-    char *notice;                      /* what was assumed about the file and must be told, or NULL */
+    enum dtype said_dtype;           /* of the tensors, by option or layout map; N_DTYPES = nothing was said */
+    bool is_mapped;                  /* a layout map says where things stand */
+    char *notices[DUMP_MAX_NOTICES]; /* what was assumed about the file and must be told */
+    size_t n_notices;
     struct dump_reader *reader;        /* owned */
     struct hash_job *hashing;          /* owned: source.hash is on its way; NULL: it is there */
     int64_t seen_bytes, seen_mtime_ns; /* of the file when it was opened */
@@ -57,7 +60,8 @@ MUST_CHECK enum status dump_open(struct dump *d, const char *path, struct error 
 
 /* What is said about a file besides what stands in it. */
 struct dump_options {
-    const char *layout; /* file of a layout map, core/io/layout.md; NULL = the file is laid out as attn-dump */
+    const char *layout;      /* file of a layout map, core/io/layout.md; NULL = the file says how it is laid out */
+    const char *layout_text; /* the map itself, instead of its file; `layout` is its name, where it has one */
     bool has_dtype;
     enum dtype dtype; /* of tensors whose stored type does not say it */
 };

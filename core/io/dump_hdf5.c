@@ -15,53 +15,35 @@
 /* Compressed padding shrinks without end, so this only keeps out shapes that nothing stands behind. */
 #define MAX_RATIO ((uint64_t)1 << 20)
 
-/* A dataset that is being read; kept open so that its inflated chunks stay. */
-struct tensor {
+/* An array that is being read; kept open so that its inflated chunks stay. */
+struct array {
     struct h5 ds;
     char *name; /* owned; NULL = none */
     struct h5id type;
-    size_t element, dim[4];
+    struct dump_shape shape;
     bool is_swapped, is_chunked;
-    enum dtype dtype;
     struct h5chunk chunks; /* where is_chunked */
 };
 
-/* Queries and keys are read in turn: two are open at a time. */
-enum { N_OPEN = 2 };
-
-/* An array of another rank, read through the library. */
-struct block {
-    struct h5 ds;
-    char *name; /* owned; NULL = none */
-    struct h5id type;
-    size_t element, rank, dim[DUMP_MAX_RANK];
-    bool is_swapped;
-    enum dtype dtype;
-};
+/* Many small arrays are open at a time (the steps of a generation), but few keep what they inflated: queries and keys
+ * are read in turn. */
+enum { N_OPEN = 64, N_WARM = 2 };
 
 struct hdf5_reader {
     struct dump_reader base;
     struct h5 file;
-    struct tensor open[N_OPEN];
-    int newest;
-    struct block block;
+    struct array open[N_OPEN];
+    size_t next;         /* place for the next one */
+    size_t warm[N_WARM]; /* those that may keep chunks, the last used first */
 };
 
-static void block_done(struct block *b)
+static void array_done(struct array *a)
 {
-    h5id_done(&b->type);
-    h5_done(&b->ds);
-    free(b->name);
-    memset(b, 0, sizeof *b);
-}
-
-static void tensor_done(struct tensor *t)
-{
-    h5chunk_done(&t->chunks);
-    h5id_done(&t->type);
-    h5_done(&t->ds);
-    free(t->name);
-    memset(t, 0, sizeof *t);
+    h5chunk_done(&a->chunks);
+    h5id_done(&a->type);
+    h5_done(&a->ds);
+    free(a->name);
+    memset(a, 0, sizeof *a);
 }
 
 static struct hdf5_reader *self(struct dump_reader *r)
@@ -75,8 +57,7 @@ static void hdf5_free(struct dump_reader *r)
     int i;
 
     for (i = 0; i < N_OPEN; i++)
-        tensor_done(&h->open[i]);
-    block_done(&h->block);
+        array_done(&h->open[i]);
     h5_done(&h->file);
     free(h);
 }
@@ -85,9 +66,13 @@ static enum status hdf5_open(const char *path, struct dump_reader **ret, struct 
 {
     struct hdf5_reader *h = NULL;
     enum status st;
+    size_t i;
 
     TRY(mem_new(1, sizeof *h, &h, err));
     h->base.format = &dump_hdf5;
+    h->base.path = path;
+    for (i = 0; i < N_WARM; i++)
+        h->warm[i] = i;
     st = h5_open(&h->file, path, err);
     if (st != OK) {
         hdf5_free(&h->base);
@@ -106,7 +91,7 @@ static enum status open_path(const struct h5 *file, const char *name, bool is_da
 
     H5Iinc_ref(at.id);
     while ((slash = strchr(name, '/')) != NULL) {
-        char part[64];
+        char part[256];
         AUTO(h5) next = {0};
 
         snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
@@ -148,11 +133,19 @@ static enum status hdf5_layer_names(struct dump_reader *r, struct arena *arena, 
     return h5_names(&group, arena, ret, ret_n, err);
 }
 
-static enum status find_attr(struct dump_reader *r, const char *object, const char *attr, struct h5 *ret_group,
+/* Of a group or an array; what is not there has no attributes. */
+static enum status find_attr(struct dump_reader *r, const char *object, const char *attr, struct h5 *ret_object,
                              bool *ret_found, struct error *err)
 {
-    TRY(open_path(&self(r)->file, object, false, ret_group, err));
-    *ret_found = h5attr_has(ret_group, attr);
+    struct error ignored = {0};
+
+    *ret_found = false;
+    if (open_path(&self(r)->file, object, true, ret_object, &ignored) != OK) {
+        if (object[0] && !hdf5_has(r, object))
+            return OK;
+        TRY(open_path(&self(r)->file, object, false, ret_object, err));
+    }
+    *ret_found = h5attr_has(ret_object, attr);
     return OK;
 }
 
@@ -244,204 +237,141 @@ static enum status hdf5_table_row(struct dump_reader *r, const char *name, size_
     return read_part(&ds, 2, start, count, n_cols, H5T_NATIVE_INT64, ret, err);
 }
 
-static enum status tensor_open(struct tensor *t, const struct h5 *file, const char *name, struct error *err)
+static enum status array_shape(struct array *a, struct error *err)
 {
-    TRY(mem_strdup(name, &t->name, err));
-    TRY(open_path(file, name, true, &t->ds, err));
-    t->type.id = H5Dget_type(t->ds.id);
-    if (t->type.id < 0)
-        return h5_failed(&t->ds, ERR_FORMAT, "the type cannot be read", err);
-    TRY(h5dtype_find(&t->ds, t->type.id, &t->dtype, &t->is_swapped, err));
-    TRY(h5data_shape(&t->ds, 4, t->dim, err));
-    TRY(h5data_check(&t->ds, MAX_RATIO, err));
-    t->element = H5Tget_size(t->type.id);
-    return h5chunk_init(&t->chunks, &t->ds, &t->is_chunked, err);
+    AUTO(h5id) space = {.id = H5Dget_space(a->ds.id)};
+    int rank = space.id > 0 ? H5Sget_simple_extent_ndims(space.id) : -1;
+
+    if (rank < 0)
+        return h5_failed(&a->ds, ERR_FORMAT, "the shape cannot be read", err);
+    a->shape.is_none = H5Sget_simple_extent_type(space.id) == H5S_NULL;
+    if (a->shape.is_none)
+        return OK;
+    if (rank > DUMP_MAX_RANK)
+        return h5_bad(&a->ds, err, "%d dimensions, %d are the limit", rank, (int)DUMP_MAX_RANK);
+    a->shape.rank = (size_t)rank;
+    a->shape.element = H5Tget_size(a->type.id);
+    a->shape.is_opaque = H5Tget_class(a->type.id) == H5T_OPAQUE;
+    TRY(h5data_shape(&a->ds, a->shape.rank, a->shape.dim, err));
+    return h5data_check(&a->ds, MAX_RATIO, err);
 }
 
-static enum status find_tensor(struct dump_reader *r, const char *name, struct tensor **ret, struct error *err)
+static enum status array_open(struct array *a, const struct h5 *file, const char *name, struct error *err)
+{
+    TRY(mem_strdup(name, &a->name, err));
+    TRY(open_path(file, name, true, &a->ds, err));
+    a->type.id = H5Dget_type(a->ds.id);
+    if (a->type.id < 0)
+        return h5_failed(&a->ds, ERR_FORMAT, "the type cannot be read", err);
+    TRY(array_shape(a, err));
+    if (a->shape.is_none)
+        return OK;
+    TRY(h5dtype_find(&a->ds, a->type.id, &a->shape.dtype, &a->is_swapped, err));
+    return h5chunk_init(&a->chunks, &a->ds, &a->is_chunked, err);
+}
+
+/* Makes the array at `place` the first of those that keep chunks; what another one has kept is dropped for it. */
+static enum status warm_up(struct hdf5_reader *h, size_t place, struct error *err)
+{
+    struct array *a = &h->open[place];
+    size_t i = 0;
+
+    while (i + 1 < N_WARM && h->warm[i] != place)
+        i++;
+    if (h->warm[i] != place && h->open[h->warm[i]].is_chunked)
+        h5chunk_done(&h->open[h->warm[i]].chunks);
+    memmove(h->warm + 1, h->warm, i * sizeof *h->warm);
+    h->warm[0] = place;
+    return a->is_chunked && a->chunks.rank == 0 ? h5chunk_init(&a->chunks, &a->ds, &a->is_chunked, err) : OK;
+}
+
+static enum status find_array(struct dump_reader *r, const char *name, struct array **ret, struct error *err)
 {
     struct hdf5_reader *h = self(r);
-    AUTO(tensor) t = {0};
-    int i;
+    AUTO(array) a = {0};
+    size_t i;
 
     for (i = 0; i < N_OPEN; i++) {
-        if (h->open[i].name && strcmp(h->open[i].name, name) == 0) {
-            h->newest = i;
-            *ret = &h->open[i];
-            return OK;
-        }
-    }
-    TRY(tensor_open(&t, &h->file, name, err));
-    h->newest = (h->newest + 1) % N_OPEN;
-    tensor_done(&h->open[h->newest]);
-    h->open[h->newest] = t;
-    memset(&t, 0, sizeof t);
-    *ret = &h->open[h->newest];
-    return OK;
-}
-
-static enum status hdf5_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err)
-{
-    struct tensor *t = NULL;
-
-    TRY(find_tensor(r, name, &t, err));
-    ret->dtype = t->dtype;
-    ret->is_opaque = H5Tget_class(t->type.id) == H5T_OPAQUE;
-    memcpy(ret->dim, t->dim, sizeof ret->dim);
-    return OK;
-}
-
-/* The memory type is the file's own: the library never converts, so that 16-bit floats arrive as they were stored. */
-static enum status hdf5_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row,
-                             size_t n_rows, void *ret, struct error *err)
-{
-    hsize_t start[4] = {sample, head, row, 0}, count[4] = {1, 1, n_rows, 0};
-    struct tensor *t = NULL;
-    size_t n;
-
-    TRY(find_tensor(r, name, &t, err));
-    if (sample >= t->dim[0] || head >= t->dim[1] || row > t->dim[2] || n_rows > t->dim[2] - row ||
-        !size_mul(n_rows, t->dim[3], &n))
-        return error_set(err, ERR_INTERNAL, "rows %zu + %zu of '%s' do not exist", row, n_rows, name);
-    count[3] = t->dim[3];
-    if (n == 0)
-        return OK;
-    if (t->is_chunked)
-        TRY(h5chunk_rows(&t->chunks, &t->ds, sample, head, row, n_rows, ret, err));
-    else
-        TRY(read_part(&t->ds, 4, start, count, n, t->type.id, ret, err));
-    if (t->is_swapped)
-        dump_dtype_swap(ret, n, t->element);
-    return OK;
-}
-
-/* "/model/layer_" and "/attn": the members of group "model" that are "layer_", digits, and hold "attn". */
-static enum status hdf5_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena,
-                                char ***ret, size_t *ret_n, struct error *err)
-{
-    const char *slash = strrchr(before, '/'), *rest = strchr(after, '/');
-    const char *prefix = slash ? slash + 1 : before;
-    size_t n_names = 0, n = 0, skip = strlen(prefix), tail = rest ? (size_t)(rest - after) : strlen(after), i;
-    char **names = NULL, **texts = NULL, path[256];
-    AUTO(h5) group = {0};
-
-    snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - before) : 0, before);
-    TRY(open_path(&self(r)->file, path, false, &group, err));
-    TRY(h5_names(&group, arena, &names, &n_names, err));
-    TRY(arena_new(arena, n_names, sizeof *texts, &texts, err));
-    for (i = 0; i < n_names; i++) {
-        size_t len = strncmp(names[i], prefix, skip) == 0 ? strspn(names[i] + skip, "0123456789") : 0;
-
-        if (len == 0 || strlen(names[i] + skip + len) != tail || strncmp(names[i] + skip + len, after, tail) != 0)
+        if (!h->open[i].name || strcmp(h->open[i].name, name) != 0)
             continue;
-        snprintf(path, sizeof path, "%.110s%.*s%.110s", before, (int)(len < 20 ? len : 20), names[i] + skip, after);
-        if (!hdf5_has(r, path))
-            continue;
-        TRY(arena_strndup(arena, names[i] + skip, len, &texts[n], err));
-        n++;
+        *ret = &h->open[i];
+        return warm_up(h, i, err);
     }
-    *ret = texts;
-    *ret_n = n;
-    return OK;
-}
-
-static enum status block_open(struct block *b, const struct h5 *file, const char *name, struct error *err)
-{
-    AUTO(h5id) space = {0};
-    int rank;
-
-    TRY(mem_strdup(name, &b->name, err));
-    TRY(open_path(file, name, true, &b->ds, err));
-    b->type.id = H5Dget_type(b->ds.id);
-    space.id = H5Dget_space(b->ds.id);
-    rank = space.id > 0 ? H5Sget_simple_extent_ndims(space.id) : -1;
-    if (b->type.id < 0 || rank < 0)
-        return h5_failed(&b->ds, ERR_FORMAT, "type or shape cannot be read", err);
-    if (rank > DUMP_MAX_RANK)
-        return h5_bad(&b->ds, err, "%d dimensions, %d are the limit", rank, (int)DUMP_MAX_RANK);
-    b->rank = (size_t)rank;
-    TRY(h5dtype_find(&b->ds, b->type.id, &b->dtype, &b->is_swapped, err));
-    TRY(h5data_shape(&b->ds, b->rank, b->dim, err));
-    TRY(h5data_check(&b->ds, MAX_RATIO, err));
-    TRY(h5chunk_verify(&b->ds, err));
-    b->element = H5Tget_size(b->type.id);
-    return OK;
-}
-
-static enum status find_block(struct dump_reader *r, const char *name, struct block **ret, struct error *err)
-{
-    struct hdf5_reader *h = self(r);
-    AUTO(block) b = {0};
-
-    if (!h->block.name || strcmp(h->block.name, name) != 0) {
-        TRY(block_open(&b, &h->file, name, err));
-        block_done(&h->block);
-        h->block = b;
-        memset(&b, 0, sizeof b);
-    }
-    *ret = &h->block;
-    return OK;
+    TRY(array_open(&a, &h->file, name, err));
+    i = h->next;
+    h->next = (h->next + 1) % N_OPEN;
+    array_done(&h->open[i]);
+    h->open[i] = a;
+    memset(&a, 0, sizeof a);
+    *ret = &h->open[i];
+    return warm_up(h, i, err);
 }
 
 static enum status hdf5_shape(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err)
 {
-    struct block *b = NULL;
+    struct array *a = NULL;
 
-    TRY(find_block(r, name, &b, err));
-    ret->dtype = b->dtype;
-    ret->is_opaque = H5Tget_class(b->type.id) == H5T_OPAQUE;
-    ret->rank = b->rank;
-    memcpy(ret->dim, b->dim, sizeof ret->dim);
+    TRY(find_array(r, name, &a, err));
+    *ret = a->shape;
     return OK;
 }
 
-static enum status hdf5_block(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
-                              struct error *err)
+static enum status library_slab(struct array *a, const size_t *start, const size_t *count, size_t n, void *ret,
+                                struct error *err)
 {
-    hsize_t start[DUMP_MAX_RANK] = {0}, count[DUMP_MAX_RANK];
-    struct block *b = NULL;
-    size_t n, i;
+    hsize_t from[DUMP_MAX_RANK], many[DUMP_MAX_RANK];
+    size_t i;
 
-    for (i = 0; i < N_OPEN; i++) /* of rank 4, and open already */
-        if (self(r)->open[i].name && strcmp(self(r)->open[i].name, name) == 0)
-            return hdf5_rows(r, name, at[0], at[1], at[2], n_rows, ret, err);
-    TRY(find_block(r, name, &b, err));
-    if (b->rank == 4)
-        return hdf5_rows(r, name, at[0], at[1], at[2], n_rows, ret, err);
-    for (i = 0; i < b->rank; i++) {
-        start[i] = at[i];
-        count[i] = 1;
+    for (i = 0; i < a->shape.rank; i++) {
+        from[i] = start[i];
+        many[i] = count[i];
     }
-    if (b->rank < 2 || !size_mul(n_rows, b->dim[b->rank - 1], &n))
-        return error_set(err, ERR_INTERNAL, "no rows in '%s'", name);
-    count[b->rank - 2] = n_rows;
-    count[b->rank - 1] = b->dim[b->rank - 1];
+    return read_part(&a->ds, (int)a->shape.rank, from, many, n, a->type.id, ret, err);
+}
+
+/* The memory type is the file's own: the library never converts, so that 16-bit floats arrive as they were stored. */
+static enum status hdf5_slab(struct dump_reader *r, const char *name, const size_t *start, const size_t *count,
+                             void *ret, struct error *err)
+{
+    struct array *a = NULL;
+    size_t n = 0;
+
+    TRY(find_array(r, name, &a, err));
+    if (a->shape.rank == 0 || !dump_reader_is_part(&a->shape, start, count, &n))
+        return error_set(err, ERR_INTERNAL, "no such part of '%s'", name);
     if (n == 0)
         return OK;
-    TRY(read_part(&b->ds, (int)b->rank, start, count, n, b->type.id, ret, err));
-    if (b->is_swapped)
-        dump_dtype_swap(ret, n, b->element);
+    if (a->is_chunked)
+        TRY(h5chunk_slab(&a->chunks, &a->ds, start, count, ret, err));
+    else
+        TRY(library_slab(a, start, count, n, ret, err));
+    if (a->is_swapped)
+        dump_dtype_swap(ret, n, a->shape.element);
     return OK;
 }
 
-static enum status hdf5_locate(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset,
-                               struct error *err)
+static enum status hdf5_locate(struct dump_reader *r, const char *name, struct dump_place *ret, struct error *err)
 {
-    struct tensor *t = NULL;
+    struct array *a = NULL;
     void *handle = NULL;
     haddr_t at;
 
-    TRY(find_tensor(r, name, &t, err));
-    *ret_fd = -1;
-    if (t->is_chunked || t->is_swapped)
+    TRY(find_array(r, name, &a, err));
+    ret->fd = -1;
+    if (a->is_chunked || a->is_swapped)
         return OK;
-    at = H5Dget_offset(t->ds.id); /* none for compact and chunked datasets, and where nothing was written */
+    at = H5Dget_offset(a->ds.id); /* none for compact and chunked datasets, and where nothing was written */
     if (at != HADDR_UNDEF && H5Fget_vfd_handle(self(r)->file.id, H5P_DEFAULT, &handle) >= 0 && handle) {
-        *ret_fd = *(const int *)handle;
-        *ret_offset = at;
+        ret->fd = *(const int *)handle;
+        ret->offset = at;
     }
     H5Eclear2(H5E_DEFAULT);
     return OK;
+}
+
+static enum status hdf5_names(struct dump_reader *r, struct arena *arena, char ***ret, size_t *ret_n, struct error *err)
+{
+    return h5_all_names(&self(r)->file, arena, ret, ret_n, err);
 }
 
 static bool hdf5_knows(const unsigned char *head, size_t n)
@@ -464,10 +394,11 @@ const struct dump_format dump_hdf5 = {
     .integers = hdf5_integers,
     .table = hdf5_table,
     .table_row = hdf5_table_row,
-    .tensor = hdf5_tensor,
-    .rows = hdf5_rows,
-    .numbers = hdf5_numbers,
+    .tensor = dump_reader_tensor,
+    .rows = dump_reader_rows,
+    .place = dump_reader_place,
+    .names = hdf5_names,
     .shape = hdf5_shape,
-    .block = hdf5_block,
+    .slab = hdf5_slab,
     .locate = hdf5_locate,
 };

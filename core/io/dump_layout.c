@@ -185,11 +185,10 @@ static enum status settle_dtype(struct dump *d, const char *name, struct dump_te
         return OK;
     if (t->is_opaque && (!dump_dtype_named(store, &said) || said == DTYPE_BF16)) {
         t->dtype = DTYPE_BF16;
-        return d->notice ? OK
-                         : arena_printf(&d->arena, &d->notice, err,
-                                        "'%s' at /%s: opaque values of 2 bytes are taken for bfloat16; the attribute "
-                                        "logical_dtype = \"bfloat16\" says so",
-                                        d->path, name);
+        return dump_note(d, err,
+                         "'%s': opaque values of 2 bytes are taken for bfloat16; the attribute logical_dtype = "
+                         "\"bfloat16\" says so",
+                         d->path);
     }
     if (dump_dtype_named(store, &said) && dtype_bytes(said) == 2)
         return dump_layout_bad(d, name, err,

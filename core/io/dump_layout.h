@@ -21,4 +21,7 @@ struct dump_name dump_layout_name(const struct dump_layer *l, const char *tensor
 enum status dump_layout_bad(const struct dump *d, const char *name, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 
+/* Something to be told about the dump; the same text is kept once. */
+MUST_CHECK enum status dump_note(struct dump *d, struct error *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
 #endif

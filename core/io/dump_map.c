@@ -3,6 +3,8 @@
 #include "core/base/mem.h"
 #include "core/base/num.h"
 #include "core/base/scope.h"
+#include "core/io/dump_map_find.h"
+#include "core/io/dump_map_join.h"
 #include "core/io/dump_map_read.h"
 #include "core/io/dump_map_samples.h"
 
@@ -10,9 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The name of an array in the container. */
-struct real_name {
-    char text[256];
+/* How the layout calls what an array is. */
+static const char *const role_names[N_MAP_ROLES] = {
+    [MAP_WEIGHTS] = "attn_weights", [MAP_LOGITS] = "attn_logits", [MAP_Q] = "q", [MAP_K] = "k", [MAP_LSE] = "lse",
+    [MAP_SCALES] = "value_scales",  [MAP_POSITIONS] = ""};
+
+/* Where a generation is saved step by step, unless a map says otherwise. */
+static const char step_names[] = "step.{step}.layer.{layer}";
+
+/* A tensor of a layer: "layers/5/q". */
+struct where {
+    enum map_role role;
+    char layer[24];
 };
 
 static struct dump_map *self(struct dump_reader *r)
@@ -31,54 +42,35 @@ static void map_free(struct dump_reader *r)
     free(m);
 }
 
-/* "layers/5/q" to the layer and the map's name for its tensor; NULL where it has none. */
-static const struct map_name *find_name(const struct dump_map *m, const char *name, const char **ret_layer,
-                                        size_t *ret_len)
+/* False where the map names no such tensor. */
+static bool find_where(const struct dump_map *m, const char *name, struct where *ret)
 {
-    const char *slash;
+    const char *slash = strncmp(name, "layers/", 7) == 0 ? strchr(name + 7, '/') : NULL;
+    size_t role;
 
-    if (strncmp(name, "layers/", 7) != 0)
-        return NULL;
-    name += 7;
-    slash = strchr(name, '/');
     if (!slash)
-        return NULL;
-    *ret_layer = name;
-    *ret_len = (size_t)(slash - name);
-    if (strcmp(slash + 1, "attn_weights") == 0 && m->weights.name)
-        return &m->weights;
-    if (strcmp(slash + 1, "q") == 0 && m->q.name)
-        return &m->q;
-    return strcmp(slash + 1, "k") == 0 && m->k.name ? &m->k : NULL;
-}
-
-static bool real_name(const struct dump_map *m, const char *name, struct real_name *ret)
-{
-    const char *layer = NULL;
-    size_t len = 0;
-    const struct map_name *n = find_name(m, name, &layer, &len);
-
-    if (!n)
         return false;
-    if (n->has_layer)
-        snprintf(ret->text, sizeof ret->text, "%.110s%.*s%.110s", n->before, (int)(len < 20 ? len : 20), layer,
-                 n->after);
-    else
-        snprintf(ret->text, sizeof ret->text, "%.240s", n->name);
-    return true;
+    snprintf(ret->layer, sizeof ret->layer, "%.*s", (int)(slash - name - 7), name + 7);
+    for (role = 0; role < N_MAP_ROLES; role++) {
+        if (!m->array[role].pattern.text || strcmp(slash + 1, role_names[role]) != 0)
+            continue;
+        ret->role = (enum map_role)role;
+        return true;
+    }
+    return false;
 }
 
 static bool map_has(struct dump_reader *r, const char *name)
 {
     struct dump_map *m = self(r);
-    const struct dump_format *format = m->inner->format;
-    struct real_name real;
+    struct where w;
+    size_t n = 0;
 
-    if (real_name(m, name, &real))
-        return format->has(m->inner, real.text);
-    if (strcmp(name, "samples/mask") == 0 && json_object_get(m->doc.root, "lengths"))
+    if (find_where(m, name, &w))
+        return dump_map_pieces(m, w.role, w.layer, 0, &n) != NULL;
+    if (strncmp(name, "samples/", 8) == 0 && dump_map_names_tensors(m))
         return false;
-    return (strncmp(name, "layers/", 7) != 0 || !dump_map_names_tensors(m)) && format->has(m->inner, name);
+    return (strncmp(name, "layers/", 7) != 0 || !dump_map_names_tensors(m)) && m->inner->format->has(m->inner, name);
 }
 
 static enum status map_layer_names(struct dump_reader *r, struct arena *arena, char ***ret, size_t *ret_n,
@@ -98,20 +90,49 @@ static enum status map_layer_names(struct dump_reader *r, struct arena *arena, c
     return OK;
 }
 
-/* The map's word on an attribute, which goes before the file's: of a layer its own window, else what holds for all. */
-static json_t *said_of(const struct dump_map *m, const char *object, const char *attr)
+/* Of "layers/5" or "layers/5/q"; false where it is no layer. */
+static bool layer_number(const char *object, uint64_t *ret)
 {
-    json_t *by_layer = dump_map_said(m, "window_by_layer");
-    uint64_t layer = 0, number;
+    char digits[20];
+
+    if (strncmp(object, "layers/", 7) != 0)
+        return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)strcspn(object + 7, "/"), object + 7);
+    return num_u64(digits, ret);
+}
+
+static json_t *listed(const struct dump_map *m, json_t *by_layer, uint64_t layer)
+{
+    uint64_t number;
     const char *key;
     json_t *value;
+    size_t i;
 
-    if (strncmp(object, "layers/", 7) != 0 || strcmp(attr, "window") != 0 || !num_u64(object + 7, &layer))
-        return dump_map_said(m, attr);
+    for (i = 0; json_is_array(by_layer) && i < m->n_layers; i++)
+        if (num_u64(m->layers[i], &number) && number == layer)
+            return json_array_get(by_layer, i);
     json_object_foreach (by_layer, key, value)
         if (num_u64(key, &number) && number == layer)
             return value;
-    return dump_map_said(m, attr);
+    return NULL;
+}
+
+/* The map's word on an attribute, which goes before the file's: of a layer its own, else what holds for all. */
+static struct json_at said_of(const struct dump_map *m, const char *object, const char *attr)
+{
+    struct json_at at = dump_map_place(m, attr);
+    json_t *value = NULL;
+    uint64_t layer = 0;
+    char key[40];
+
+    snprintf(key, sizeof key, "%.24s_by_layer", attr);
+    if (layer_number(object, &layer))
+        value = listed(m, dump_map_said(m, key), layer);
+    if (value) {
+        at.value = value;
+        snprintf(at.pointer, sizeof at.pointer, "/%s/%llu", key, (unsigned long long)layer);
+    }
+    return at;
 }
 
 static bool is_map_format(const struct dump_map *m, const char *object, const char *attr, const char *wanted)
@@ -119,34 +140,51 @@ static bool is_map_format(const struct dump_map *m, const char *object, const ch
     return !object[0] && dump_map_names_tensors(m) && strcmp(attr, wanted) == 0;
 }
 
+/* Who else may know: the file, and where the map names arrays, the first array of the layer. NULL: nobody. */
+static const char *ask_file(const struct dump_map *m, const char *object)
+{
+    static const enum map_role roles[] = {MAP_WEIGHTS, MAP_LOGITS, MAP_Q};
+    char layer[24];
+    size_t i, n = 0;
+
+    if (!dump_map_names_tensors(m) || !object[0])
+        return object;
+    if (strncmp(object, "layers/", 7) != 0)
+        return NULL;
+    snprintf(layer, sizeof layer, "%.*s", (int)strcspn(object + 7, "/"), object + 7);
+    for (i = 0; i < sizeof roles / sizeof *roles; i++) {
+        const struct map_piece *p = m->array[roles[i]].pattern.text ? dump_map_pieces(m, roles[i], layer, 0, &n) : NULL;
+
+        if (p)
+            return p->name;
+    }
+    return NULL;
+}
+
 static enum status map_attr_text(struct dump_reader *r, const char *object, const char *attr, struct arena *arena,
                                  bool *ret_found, char **ret, struct error *err)
 {
     struct dump_map *m = self(r);
-    struct json_at at = dump_map_place(m, attr);
+    struct json_at at = said_of(m, object, attr);
+    const char *other = ask_file(m, object);
 
     *ret_found = true;
     if (is_map_format(m, object, attr, "format"))
         return arena_strdup(arena, "attn-dump", ret, err);
+    *ret_found = at.value != NULL;
     if (!at.value)
-        return m->inner->format->attr_text(m->inner, object, attr, arena, ret_found, ret, err);
+        return other ? m->inner->format->attr_text(m->inner, other, attr, arena, ret_found, ret, err) : OK;
     TRY(json_is(&at, JSON_STRING, err));
     return arena_strdup(arena, json_string_value(at.value), ret, err);
-}
-
-/* Layers of a foreign file are no groups, so that only the map speaks of them. */
-static bool asks_file(const struct dump_map *m, const char *object)
-{
-    return !dump_map_names_tensors(m) || !object[0];
 }
 
 static enum status map_attr_i64(struct dump_reader *r, const char *object, const char *attr, bool *ret_found,
                                 int64_t *ret, struct error *err)
 {
     struct dump_map *m = self(r);
-    struct json_at at = dump_map_place(m, attr);
+    struct json_at at = said_of(m, object, attr);
+    const char *other = ask_file(m, object);
 
-    at.value = said_of(m, object, attr);
     *ret_found = true;
     if (is_map_format(m, object, attr, "format_version")) {
         *ret = 1;
@@ -154,7 +192,7 @@ static enum status map_attr_i64(struct dump_reader *r, const char *object, const
     }
     *ret_found = at.value != NULL;
     if (!at.value)
-        return asks_file(m, object) ? m->inner->format->attr_i64(m->inner, object, attr, ret_found, ret, err) : OK;
+        return other ? m->inner->format->attr_i64(m->inner, other, attr, ret_found, ret, err) : OK;
     if (json_is_boolean(at.value)) {
         *ret = json_is_true(at.value);
         return OK;
@@ -168,11 +206,12 @@ static enum status map_attr_double(struct dump_reader *r, const char *object, co
                                    double *ret, struct error *err)
 {
     struct dump_map *m = self(r);
-    struct json_at at = dump_map_place(m, attr);
+    struct json_at at = said_of(m, object, attr);
+    const char *other = ask_file(m, object);
 
     *ret_found = at.value != NULL;
     if (!at.value)
-        return asks_file(m, object) ? m->inner->format->attr_double(m->inner, object, attr, ret_found, ret, err) : OK;
+        return other ? m->inner->format->attr_double(m->inner, other, attr, ret_found, ret, err) : OK;
     TRY(json_is(&at, JSON_REAL, err));
     *ret = json_number_value(at.value);
     return OK;
@@ -190,72 +229,71 @@ static enum status map_table_row(struct dump_reader *r, const char *name, size_t
     return self(r)->inner->format->table_row(self(r)->inner, name, row, n_cols, ret, err);
 }
 
-/* An axis that the array has not is one long. */
-static size_t along(const struct dump_map *m, const struct dump_shape *shape, enum map_axis axis)
-{
-    return m->axis[axis] == SIZE_MAX ? 1 : shape->dim[m->axis[axis]];
-}
-
-static enum status array_shape(struct dump_map *m, const char *real, struct dump_shape *ret, struct error *err)
-{
-    char why[300];
-
-    TRY(m->inner->format->shape(m->inner, real, ret, err));
-    if (ret->rank == m->rank)
-        return OK;
-    snprintf(why, sizeof why,
-             "'%.100s' has %zu dimensions, and \"axes\" speaks of %zu: say which dimension is which, as in "
-             "\"samples,%sheads,rows,cols\"",
-             real, ret->rank, m->rank, m->is_stacked ? "layers," : "");
-    return dump_map_ask(m, err, why);
-}
-
 static enum status map_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err)
 {
     struct dump_map *m = self(r);
-    struct dump_shape shape;
-    struct real_name real;
-    size_t i;
+    struct where w;
 
-    if (!real_name(m, name, &real))
+    if (!find_where(m, name, &w))
         return m->inner->format->tensor(m->inner, name, ret, err);
-    TRY(array_shape(m, real.text, &shape, err));
-    ret->dtype = shape.dtype;
-    ret->is_opaque = shape.is_opaque;
-    ret->dim[0] = along(m, &shape, MAP_SAMPLES);
-    for (i = 1; i < 4; i++)
-        ret->dim[i] = along(m, &shape, (enum map_axis)(i + 1));
-    return OK;
-}
-
-/* Is "layers/5/attn_weights" of the layer "5"? */
-static bool is_layer(const char *name, const char *layer)
-{
-    size_t len = strlen(layer);
-
-    name += strlen("layers/");
-    return strncmp(name, layer, len) == 0 && name[len] == '/';
+    return dump_map_tensor(m, w.role, w.layer, ret, err);
 }
 
 static enum status map_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row,
                             size_t n_rows, void *ret, struct error *err)
 {
     struct dump_map *m = self(r);
-    size_t at[DUMP_MAX_RANK] = {0}, layer = 0;
-    struct real_name real;
+    struct dump_tensor t;
+    struct where w;
 
-    if (!real_name(m, name, &real))
+    if (!find_where(m, name, &w))
         return m->inner->format->rows(m->inner, name, sample, head, row, n_rows, ret, err);
-    while (m->is_stacked && layer < m->n_layers && !is_layer(name, m->layers[layer]))
-        layer++;
-    if (m->axis[MAP_SAMPLES] != SIZE_MAX)
-        at[m->axis[MAP_SAMPLES]] = sample;
-    if (m->axis[MAP_LAYERS] != SIZE_MAX)
-        at[m->axis[MAP_LAYERS]] = layer;
-    if (m->axis[MAP_HEADS] != SIZE_MAX)
-        at[m->axis[MAP_HEADS]] = head;
-    at[m->axis[MAP_ROWS]] = row;
-    return m->inner->format->block(m->inner, real.text, at, n_rows, ret, err);
+    TRY(dump_map_tensor(m, w.role, w.layer, &t, err));
+    return dump_map_join_rows(m, w.role, w.layer, sample, head, row, n_rows, t.dim[3], ret, err);
+}
+
+/* A piece that is the whole tensor of its sample, with heads, rows and columns last and in this order. */
+static bool is_plain(const struct dump_map *m, const struct where *w, const struct map_piece *p, size_t n,
+                     const struct dump_tensor *t)
+{
+    const struct map_axes *axes = &m->array[w->role].axes;
+
+    return n == 1 && !p->positions && p->rows == t->dim[2] && p->cols == t->dim[3] && p->col0 == 0 && axes->rank >= 2 &&
+           axes->axis[MAP_ROWS] == axes->rank - 2 && axes->axis[MAP_COLS] == axes->rank - 1 &&
+           (axes->axis[MAP_HEADS] == SIZE_MAX || axes->axis[MAP_HEADS] + 3 == axes->rank);
+}
+
+static enum status map_place(struct dump_reader *r, const char *name, size_t sample, struct dump_place *ret,
+                             struct error *err)
+{
+    struct dump_map *m = self(r);
+    const struct map_axes *axes;
+    const struct map_piece *p;
+    struct dump_tensor t;
+    uint64_t first = 0;
+    struct where w;
+    size_t n = 0, i;
+
+    if (!find_where(m, name, &w))
+        return m->inner->format->place(m->inner, name, sample, ret, err);
+    ret->fd = -1;
+    TRY(dump_map_tensor(m, w.role, w.layer, &t, err));
+    p = dump_map_pieces(m, w.role, w.layer, sample, &n);
+    if (!p || !is_plain(m, &w, p, n, &t))
+        return OK;
+    TRY(m->inner->format->locate(m->inner, p->name, ret, err));
+    axes = &m->array[w.role].axes;
+    for (i = 0; i < axes->rank; i++) {
+        size_t at = 0;
+
+        if (i == axes->axis[MAP_SAMPLES] && !name_pattern_has(&m->array[w.role].pattern, HOLE_SAMPLE))
+            at = sample;
+        if (i == axes->axis[MAP_LAYERS])
+            at = dump_map_stacked_index(m, w.layer);
+        first = first * p->shape.dim[i] + at;
+    }
+    ret->offset += first * p->shape.element;
+    return OK;
 }
 
 static const struct dump_format map_format = {
@@ -272,66 +310,40 @@ static const struct dump_format map_format = {
     .table_row = map_table_row,
     .tensor = map_tensor,
     .rows = map_rows,
+    .place = map_place,
 };
 
-/* Numbers along the stacked axis, the one of a single layer, or those that stand in names. */
-static enum status find_layers(struct dump_map *m, const struct map_name *name, struct error *err)
+/* A map without names, over a file that says no layout itself: steps of a generation go by their natural names. */
+static enum status take_natural_names(struct dump_map *m, struct error *err)
 {
-    struct json_at top = json_top(&m->doc);
-    struct dump_shape shape;
-    int64_t first = 0;
-    char why[300];
-    size_t i;
+    struct name_pattern_value v[N_NAME_HOLES];
+    AUTO(arena) arena = {0};
+    struct name_pattern p;
+    char **names = NULL, *text = NULL;
+    bool found = false;
+    size_t n = 0, i;
 
-    if (name->has_layer) {
-        TRY(m->inner->format->numbers(m->inner, name->before, name->after, &m->arena, &m->layers, &m->n_layers, err));
-        if (m->n_layers > 0)
-            return OK;
-        snprintf(why, sizeof why, "no array is named '%.160s' with a number for {layer}", name->name);
-        return dump_map_ask(m, err, why);
+    TRY(m->inner->format->attr_text(m->inner, "", "format", &arena, &found, &text, err));
+    if (found || dump_map_names_tensors(m) || !name_pattern_parse(step_names, &p))
+        return OK;
+    TRY(m->inner->format->names(m->inner, &arena, &names, &n, err));
+    for (i = 0; i < n; i++) {
+        if (!name_pattern_match(&p, names[i], v))
+            continue;
+        m->array[MAP_WEIGHTS].pattern = p;
+        break;
     }
-    TRY(json_i64_or(&top, "layer", 0, 999999, 0, &first, err));
-    TRY(array_shape(m, name->name, &shape, err));
-    m->n_layers = along(m, &shape, MAP_LAYERS);
-    if (m->n_layers > 999999)
-        return dump_map_ask(m, err, "more than 999999 layers; check \"axes\"");
-    TRY(arena_new(&m->arena, m->n_layers, sizeof *m->layers, &m->layers, err));
-    for (i = 0; i < m->n_layers; i++)
-        TRY(arena_printf(&m->arena, &m->layers[i], err, "%lld", (long long)first + (long long)i));
     return OK;
 }
 
-/* How many samples, rows and keys there are. */
-static enum status find_sizes(struct dump_map *m, struct error *err)
+static enum status read_map(struct dump_map *m, const char *name, const char *text, struct error *err)
 {
-    struct dump_tensor first;
-    char name[64];
-
-    if (m->n_layers == 0)
-        return dump_map_ask(m, err, "there are no layers");
-    snprintf(name, sizeof name, "layers/%.20s/%s", m->layers[0], m->q.name ? "q" : "attn_weights");
-    TRY(map_tensor(&m->base, name, &first, err));
-    m->n_samples = first.dim[0];
-    m->n_rows = first.dim[2];
-    m->n_cols = first.dim[3];
-    if (!m->k.name)
-        return OK;
-    snprintf(name, sizeof name, "layers/%.20s/k", m->layers[0]);
-    TRY(map_tensor(&m->base, name, &first, err));
-    m->n_cols = first.dim[2];
-    return OK;
+    TRY(dump_map_read(m, name, text, err));
+    TRY(take_natural_names(m, err));
+    return dump_map_names_tensors(m) ? dump_map_find(m, err) : OK;
 }
 
-static enum status read_map(struct dump_map *m, const char *file, struct error *err)
-{
-    TRY(dump_map_read(m, file, err));
-    if (!dump_map_names_tensors(m))
-        return OK;
-    TRY(find_layers(m, m->q.name ? &m->q : &m->weights, err));
-    return find_sizes(m, err);
-}
-
-enum status dump_map_open(const char *file, const char *path, struct dump_reader *inner, struct dump_reader **ret,
+enum status dump_map_open(const char *name, const char *text, struct dump_reader *inner, struct dump_reader **ret,
                           struct error *err)
 {
     struct dump_map *m = NULL;
@@ -342,9 +354,9 @@ enum status dump_map_open(const char *file, const char *path, struct dump_reader
         return st;
     }
     m->base.format = &map_format;
+    m->base.path = inner->path;
     m->inner = inner;
-    m->path = path;
-    st = read_map(m, file, err);
+    st = read_map(m, name, text, err);
     if (st != OK) {
         map_free(&m->base);
         return st;
@@ -353,7 +365,7 @@ enum status dump_map_open(const char *file, const char *path, struct dump_reader
     return OK;
 }
 
-enum dtype dump_map_dtype(const struct dump_reader *r)
+const struct dump_map *dump_map_of(const struct dump_reader *r)
 {
-    return r->format == &map_format ? ((const struct dump_map *)(const void *)r)->dtype : N_DTYPES;
+    return r->format == &map_format ? (const struct dump_map *)(const void *)r : NULL;
 }

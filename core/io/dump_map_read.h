@@ -4,8 +4,9 @@
 
 #include "core/io/dump_map.h"
 
-/* Fills names, axes and dtype. ERR_FORMAT names the file and the key. */
-MUST_CHECK enum status dump_map_read(struct dump_map *m, const char *file, struct error *err);
+/* Fills names, axes and dtype from the text, or from the file `name` where it is NULL. ERR_FORMAT names the file and
+ * the key. */
+MUST_CHECK enum status dump_map_read(struct dump_map *m, const char *name, const char *text, struct error *err);
 
 /* Does the map name tensors, or only say what the file leaves out? */
 bool dump_map_names_tensors(const struct dump_map *m);

@@ -25,12 +25,21 @@ enum { DUMP_MAX_RANK = 8 };
 struct dump_shape {
     enum dtype dtype; /* as in struct dump_tensor */
     bool is_opaque;
+    bool is_none;   /* nothing stands there: None, an empty dataspace; the rest is zero */
+    size_t element; /* bytes */
     size_t rank, dim[DUMP_MAX_RANK];
+};
+
+/* Where rows of a sample lie one after the other, all heads of it, in native byte order. */
+struct dump_place {
+    int fd; /* borrowed; -1: they do not lie so */
+    uint64_t offset;
 };
 
 /* Begins the struct of each container. */
 struct dump_reader {
     const struct dump_format *format;
+    const char *path; /* borrowed */
 };
 
 struct dump_format {
@@ -73,22 +82,33 @@ struct dump_format {
     enum status (*rows)(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
                         void *ret, struct error *err);
 
-    /* For layouts of other makers (dump_map.h); names are the container's own here. The texts that stand between
-     * `before` and `after` in names of arrays, as far as they are digits: the layers. */
-    enum status (*numbers)(struct dump_reader *r, const char *before, const char *after, struct arena *arena,
-                           char ***ret, size_t *ret_n, struct error *err);
-    enum status (*shape)(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err);
-
-    /* n_rows rows (of the last dimension) from the one whose index along each dimension is at[]; at[rank - 1] is 0, and
-     * they lie in one piece along dimension rank - 2. */
-    enum status (*block)(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
+    /* Where the rows of a sample lie in the file. */
+    enum status (*place)(struct dump_reader *r, const char *name, size_t sample, struct dump_place *ret,
                          struct error *err);
 
-    /* Where the tensor's values lie, if they do in native byte order and one after the other: a file descriptor,
-     * borrowed, and an offset; else *ret_fd is -1, and OK. NULL: never. */
-    enum status (*locate)(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset,
-                          struct error *err);
+    /* Of containers only, for layouts of other makers (dump_map.h), where names are the container's own. Names of all
+     * arrays, in `arena`, ascending. */
+    enum status (*names)(struct dump_reader *r, struct arena *arena, char ***ret, size_t *ret_n, struct error *err);
+    enum status (*shape)(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err);
+
+    /* The part of an array that begins at start[] and is count[] long, in C order. */
+    enum status (*slab)(struct dump_reader *r, const char *name, const size_t *start, const size_t *count, void *ret,
+                        struct error *err);
+
+    /* Where an array begins whose values lie one after the other in native byte order; ret->fd is -1 where they do
+     * not, and OK. */
+    enum status (*locate)(struct dump_reader *r, const char *name, struct dump_place *ret, struct error *err);
 };
+
+/* Answers of containers by their own shape(), slab() and locate(). */
+enum status dump_reader_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err);
+enum status dump_reader_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row,
+                             size_t n_rows, void *ret, struct error *err);
+enum status dump_reader_place(struct dump_reader *r, const char *name, size_t sample, struct dump_place *ret,
+                              struct error *err);
+
+/* Is the part within the array? *ret_n: its elements. */
+bool dump_reader_is_part(const struct dump_shape *shape, const size_t *start, const size_t *count, size_t *ret_n);
 
 extern const struct dump_format dump_hdf5, dump_safetensors, dump_npz, dump_npy;
 

@@ -17,6 +17,7 @@ enum status dump_rows_find(struct dump_rows *r, struct dump *d, size_t layer, si
     const struct dump_layer *l = &d->layers[layer];
     struct dump_rows rows = {
         .dump = d, .layer = layer, .sample = sample, .name = dump_layout_name(l, names[part]), .fd = -1};
+    struct dump_place place = {.fd = -1};
     size_t n;
 
     rows.n_heads = part == DUMP_PART_K ? l->n_kv_heads : l->n_heads;
@@ -24,9 +25,9 @@ enum status dump_rows_find(struct dump_rows *r, struct dump *d, size_t layer, si
     if (!size_mul(part == DUMP_PART_WEIGHTS ? l->n_cols : l->dim, dtype_bytes(l->dtype), &rows.row_bytes) ||
         !size_mul(rows.row_bytes, rows.n_rows, &n) || !size_mul(n, rows.n_heads, &n))
         return error_set(err, ERR_LIMIT, "rows of %zu keys are too large", l->n_cols);
-    if (d->reader->format->locate)
-        TRY(d->reader->format->locate(d->reader, rows.name.text, &rows.fd, &rows.offset, err));
-    rows.offset += (uint64_t)sample * n;
+    TRY(d->reader->format->place(d->reader, rows.name.text, sample, &place, err));
+    rows.fd = place.fd;
+    rows.offset = place.offset;
     rows.is_direct = rows.fd >= 0;
     *r = rows;
     return OK;

@@ -2,6 +2,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/file.h"
+#include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/io/dump_dtype.h"
 
@@ -29,7 +30,7 @@ enum status flat_open(struct flat *f, const char *path, struct error *err)
 {
     struct stat sb;
 
-    f->path = path;
+    f->path = f->base.path = path;
     f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0 || fstat(f->fd, &sb))
         return error_set(err, ERR_IO, "'%s': cannot open: %s", path, strerror(errno));
@@ -109,4 +110,98 @@ enum status flat_read(struct flat *f, const struct flat_array *a, size_t first, 
     if (a->is_swapped)
         dump_dtype_swap(ret, n, a->element);
     return OK;
+}
+
+/* Runs of a part that lie near each other are read together with what is between them, this much at a time. */
+enum { GATHER_BYTES = 1 << 20, FAR_BYTES = 1 << 13 };
+
+/* A part as runs of `run` elements, `n` of them `stride` elements apart, over and over along the outer dimensions. */
+struct runs {
+    size_t run, n, stride, outer_rank;
+};
+
+/* Dimensions that are taken whole belong to the run of the one before them. */
+static struct runs find_runs(const struct flat_array *a, const size_t *start, const size_t *count)
+{
+    struct runs r = {.run = 1, .n = 1};
+    size_t i = a->rank;
+
+    while (i > 0 && count[i - 1] == a->dim[i - 1] && start[i - 1] == 0)
+        r.run *= count[--i];
+    r.stride = r.run;
+    if (i > 0)
+        r.run *= count[--i];
+    if (i > 0) {
+        r.stride *= a->dim[i];
+        r.n = count[--i];
+    }
+    r.outer_rank = i;
+    return r;
+}
+
+static enum status read_far_runs(struct flat *f, const struct flat_array *a, const struct runs *r, size_t first,
+                                 unsigned char *ret, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < r->n; i++)
+        TRY(flat_read(f, a, first + i * r->stride, r->run, ret + i * r->run * a->element, err));
+    return OK;
+}
+
+static enum status read_near_runs(struct flat *f, const struct flat_array *a, const struct runs *r, size_t first,
+                                  unsigned char *scratch, unsigned char *ret, struct error *err)
+{
+    size_t most = GATHER_BYTES / (r->stride * a->element), i, j;
+
+    for (i = 0; i < r->n; i += most) {
+        size_t n = r->n - i < most ? r->n - i : most;
+
+        TRY(flat_read(f, a, first + i * r->stride, (n - 1) * r->stride + r->run, scratch, err));
+        for (j = 0; j < n; j++)
+            memcpy(ret + (i + j) * r->run * a->element, scratch + j * r->stride * a->element, r->run * a->element);
+    }
+    return OK;
+}
+
+/* The runs below one index of the outer dimensions after the other. */
+static enum status read_runs(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count,
+                             const struct runs *r, unsigned char *scratch, unsigned char *ret, struct error *err)
+{
+    size_t at[FLAT_MAX_RANK], i;
+
+    memcpy(at, start, a->rank * sizeof *at);
+    for (;;) {
+        size_t first = 0;
+
+        for (i = 0; i < a->rank; i++)
+            first = first * a->dim[i] + at[i];
+        TRY(scratch ? read_near_runs(f, a, r, first, scratch, ret, err) : read_far_runs(f, a, r, first, ret, err));
+        ret += r->n * r->run * a->element;
+        for (i = r->outer_rank; i-- > 0;) {
+            if (++at[i] < start[i] + count[i])
+                break;
+            at[i] = start[i];
+        }
+        if (i == SIZE_MAX)
+            return OK;
+    }
+}
+
+enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count, void *ret,
+                      struct error *err)
+{
+    struct runs r = find_runs(a, start, count);
+    unsigned char *scratch = NULL;
+    enum status st;
+    size_t i;
+
+    for (i = 0; i < a->rank; i++)
+        if (count[i] == 0)
+            return OK;
+    if (r.n > 1 && r.stride * a->element <= FAR_BYTES)
+        TRY(mem_new(GATHER_BYTES, 1, &scratch, err));
+    st = read_runs(f, a, start, count, &r, scratch, ret, err);
+    free(scratch);
+    return st;
 }

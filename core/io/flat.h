@@ -13,6 +13,7 @@ enum flat_kind {
     FLAT_OPAQUE,  /* of 2 bytes            */
     FLAT_BYTES,   /* texts of fixed width  */
     FLAT_UTF32,   /* the same, 4 bytes a character */
+    FLAT_OBJECT,  /* of Python: nothing that can be read */
     FLAT_OTHER
 };
 
@@ -65,5 +66,9 @@ const struct flat_array *flat_find(const struct flat *f, const char *dotted);
 /* Elements [first, first + n), in native byte order. */
 MUST_CHECK enum status flat_read(struct flat *f, const struct flat_array *a, size_t first, size_t n, void *ret,
                                  struct error *err);
+
+/* The part that begins at start[] and is count[] long, which lies within the array, in C order. */
+MUST_CHECK enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count,
+                                 void *ret, struct error *err);
 
 #endif

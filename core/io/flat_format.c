@@ -293,6 +293,10 @@ static enum status find_dtype(struct flat *f, const struct flat_array *a, enum d
         *ret = a->dtype;
         return OK;
     }
+    if (a->kind == FLAT_OBJECT)
+        return flat_bad(f, a->name, err,
+                        "the array holds Python objects, which would have to be unpickled; store plain numbers, arrays "
+                        "of unequal shape under a name each");
     if (a->element != 2 || (a->kind != FLAT_INTEGER && a->kind != FLAT_OPAQUE))
         return flat_bad(f, a->name, err,
                         "holds elements of type '%.20s'; store float16, bfloat16, float32 or float64, or bfloat16 as "
@@ -305,98 +309,71 @@ static enum status find_dtype(struct flat *f, const struct flat_array *a, enum d
     return OK;
 }
 
-enum status flat_tensor(struct dump_reader *r, const char *name, struct dump_tensor *ret, struct error *err)
-{
-    const struct flat_array *a = find(self(r), name, 4);
-
-    if (!a)
-        return not_there(self(r), name, 4, err);
-    TRY(find_dtype(self(r), a, &ret->dtype, err));
-    ret->is_opaque = a->kind == FLAT_OPAQUE;
-    memcpy(ret->dim, a->dim, sizeof ret->dim);
-    return OK;
-}
-
-enum status flat_rows(struct dump_reader *r, const char *name, size_t sample, size_t head, size_t row, size_t n_rows,
-                      void *ret, struct error *err)
-{
-    const struct flat_array *a = find(self(r), name, 4);
-
-    if (!a)
-        return not_there(self(r), name, 4, err);
-    if (sample >= a->dim[0] || head >= a->dim[1] || row > a->dim[2] || n_rows > a->dim[2] - row)
-        return error_set(err, ERR_INTERNAL, "rows %zu + %zu of '%s' do not exist", row, n_rows, a->name);
-    /* no product is larger than the array's, which was checked */
-    return flat_read(self(r), a, ((sample * a->dim[1] + head) * a->dim[2] + row) * a->dim[3], n_rows * a->dim[3], ret,
-                     err);
-}
-
-enum status flat_numbers(struct dump_reader *r, const char *before, const char *after, struct arena *arena, char ***ret,
-                         size_t *ret_n, struct error *err)
+enum status flat_names(struct dump_reader *r, struct arena *arena, char ***ret, size_t *ret_n, struct error *err)
 {
     const struct flat *f = self(r);
-    size_t n = 0, skip = strlen(before), i;
-    char **texts = NULL;
+    char **names = NULL;
+    size_t i;
 
-    TRY(arena_new(arena, f->n_arrays, sizeof *texts, &texts, err));
-    for (i = 0; i < f->n_arrays; i++) {
-        const char *name = f->arrays[i].name;
-        size_t len;
-
-        if (strncmp(name, before, skip) != 0)
-            continue;
-        len = strspn(name + skip, "0123456789");
-        if (len > 0 && strcmp(name + skip + len, after) == 0) {
-            TRY(arena_strndup(arena, name + skip, len, &texts[n], err));
-            n++;
-        }
-    }
-    *ret = texts;
-    *ret_n = n;
+    TRY(arena_new(arena, f->n_arrays, sizeof *names, &names, err));
+    for (i = 0; i < f->n_arrays; i++)
+        TRY(arena_strdup(arena, f->arrays[i].name, &names[i], err));
+    *ret = names;
+    *ret_n = f->n_arrays;
     return OK;
+}
+
+/* By the container's own name, or by that of the layout with dots for slashes. */
+static const struct flat_array *find_any(const struct flat *f, const char *name)
+{
+    const struct flat_array *a = flat_find(f, name);
+
+    return a ? a : flat_find(f, dot(name, "").text);
 }
 
 enum status flat_shape(struct dump_reader *r, const char *name, struct dump_shape *ret, struct error *err)
 {
-    const struct flat_array *a = flat_find(self(r), name);
+    const struct flat_array *a = find_any(self(r), name);
 
+    memset(ret, 0, sizeof *ret);
     if (!a)
-        return flat_bad(self(r), name, err, "no array of that name");
+        return flat_bad(self(r), dot(name, "").text, err, "no array of that name");
+    ret->is_none = a->kind == FLAT_OBJECT && a->rank == 0;
+    if (ret->is_none)
+        return OK;
     if (a->rank > DUMP_MAX_RANK)
         return flat_bad(self(r), name, err, "%zu dimensions, %d are the limit", a->rank, (int)DUMP_MAX_RANK);
     TRY(find_dtype(self(r), a, &ret->dtype, err));
     ret->is_opaque = a->kind == FLAT_OPAQUE;
+    ret->element = a->element;
     ret->rank = a->rank;
     memcpy(ret->dim, a->dim, sizeof ret->dim);
     return OK;
 }
 
-enum status flat_block(struct dump_reader *r, const char *name, const size_t *at, size_t n_rows, void *ret,
-                       struct error *err)
+enum status flat_slab(struct dump_reader *r, const char *name, const size_t *start, const size_t *count, void *ret,
+                      struct error *err)
 {
-    const struct flat_array *a = flat_find(self(r), name);
-    size_t first = 0, i;
+    const struct flat_array *a = find_any(self(r), name);
+    struct dump_shape shape;
+    size_t n = 0;
 
-    if (!a || a->rank < 2)
-        return error_set(err, ERR_INTERNAL, "no rows in '%s'", name);
-    for (i = 0; i < a->rank; i++) {
-        if (at[i] >= a->dim[i] || (i + 2 == a->rank && n_rows > a->dim[i] - at[i]))
-            return error_set(err, ERR_INTERNAL, "%zu rows of '%s' do not exist", n_rows, name);
-        first = first * a->dim[i] + at[i];
-    }
-    return flat_read(self(r), a, first, n_rows * a->dim[a->rank - 1], ret, err);
+    TRY(flat_shape(r, name, &shape, err));
+    if (!a || !dump_reader_is_part(&shape, start, count, &n))
+        return error_set(err, ERR_INTERNAL, "no such part of '%s'", name);
+    return flat_part(self(r), a, start, count, ret, err);
 }
 
-enum status flat_locate(struct dump_reader *r, const char *name, int *ret_fd, uint64_t *ret_offset, struct error *err)
+enum status flat_locate(struct dump_reader *r, const char *name, struct dump_place *ret, struct error *err)
 {
-    const struct flat_array *a = find(self(r), name, 4);
+    const struct flat_array *a = find_any(self(r), name);
 
     if (!a)
-        return not_there(self(r), name, 4, err);
-    *ret_fd = -1;
+        return flat_bad(self(r), dot(name, "").text, err, "no array of that name");
+    ret->fd = -1;
     if (a->is_swapped)
         return OK;
-    TRY(self(r)->source(self(r), a, ret_fd, err));
-    *ret_offset = a->offset;
+    TRY(self(r)->source(self(r), a, &ret->fd, err));
+    ret->offset = a->offset;
     return OK;
 }

@@ -1,14 +1,16 @@
 #include "core/io/h5.h"
 
 #include "core/base/file.h"
+#include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/io/h5attr.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAME = 1024, MAX_MEMBERS = 1 << 20 };
+enum { MAX_NAME = 1024, MAX_MEMBERS = 1 << 20, MAX_ALL_NAMES = 1 << 20 };
 
 void h5_done(struct h5 *h)
 {
@@ -215,6 +217,54 @@ enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, s
     }
     *ret = names;
     *ret_n = (size_t)info.nlinks;
+    return OK;
+}
+
+/* Names found so far. */
+struct name_list {
+    struct arena *arena;
+    char **names; /* owned */
+    size_t n, cap;
+    enum status st;
+    struct error *err;
+};
+
+static herr_t add_name(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+    struct name_list *list = context;
+
+    (void)group;
+    if (info->type == H5L_TYPE_EXTERNAL)
+        return 0;
+    if (list->n >= MAX_ALL_NAMES)
+        list->st = error_set(list->err, ERR_LIMIT, "more than %d objects in one file", (int)MAX_ALL_NAMES);
+    if (list->st == OK)
+        list->st = mem_grow(&list->names, &list->cap, list->n + 1, sizeof *list->names, list->err);
+    if (list->st == OK)
+        list->st = arena_strdup(list->arena, name, &list->names[list->n], list->err);
+    if (list->st != OK)
+        return -1;
+    list->n++;
+    return 0;
+}
+
+enum status h5_all_names(const struct h5 *file, struct arena *arena, char ***ret, size_t *ret_n, struct error *err)
+{
+    struct name_list list = {.arena = arena, .err = err};
+    bool is_listed = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_INC, add_name, &list) >= 0;
+    char **names = NULL;
+    enum status st = list.st;
+
+    if (st == OK && !is_listed)
+        st = h5_failed(file, ERR_FORMAT, "the file cannot be listed", err);
+    if (st == OK)
+        st = arena_new(arena, list.n, sizeof *names, &names, err);
+    if (st == OK && list.n > 0)
+        memcpy(names, list.names, list.n * sizeof *names);
+    free(list.names);
+    TRY(st);
+    *ret = names;
+    *ret_n = list.n;
     return OK;
 }
 

@@ -52,6 +52,10 @@ MUST_CHECK enum status h5_dataset(const struct h5 *at, const char *name, struct 
 MUST_CHECK enum status h5_names(const struct h5 *group, struct arena *arena, char ***ret, size_t *ret_n,
                                 struct error *err);
 
+/* Names of everything in a file that is reached by hard and soft links, "a/b/c", ascending. */
+MUST_CHECK enum status h5_all_names(const struct h5 *file, struct arena *arena, char ***ret, size_t *ret_n,
+                                    struct error *err);
+
 /* What an object is, for people: the attribute "help", and the same as the object's comment, which `h5dump -H` prints.
  */
 MUST_CHECK enum status h5_explain(const struct h5 *h, const char *help, struct error *err);

@@ -80,19 +80,42 @@ static size_t ceil_div(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
+static size_t chunks_along(const struct h5chunk *c, size_t dimension)
+{
+    return ceil_div(c->dim[dimension], c->chunk[dimension]);
+}
+
+/* The dimension of rows, and the last one besides it and that of columns: the heads. SIZE_MAX where there is none. */
+static void find_dimensions(struct h5chunk *c, const size_t *count)
+{
+    size_t i;
+
+    c->rows_dim = c->rank > 1 ? c->rank - 2 : 0;
+    for (i = 0; i + 1 < c->rank; i++)
+        if (count[i] > count[c->rows_dim])
+            c->rows_dim = i;
+    c->heads_dim = SIZE_MAX;
+    for (i = 0; i + 1 < c->rank; i++)
+        if (i != c->rows_dim)
+            c->heads_dim = i;
+}
+
 /* Rows of all heads are read tile by tile. A chunk that belongs to one head is needed until its last row was read, so
  * some rows of chunks a head are kept, those that are inflated at the same time; one that several heads share is needed
- * for all of them. */
-static enum status reserve_slots(struct h5chunk *c, struct error *err)
+ * for all of them. `count`: what is read at a time. */
+static enum status reserve_slots(struct h5chunk *c, const size_t *count, struct error *err)
 {
-    size_t across, heads, n, most = MAX_KEPT_BYTES / c->chunk_bytes;
+    size_t heads, n, most = MAX_KEPT_BYTES / c->chunk_bytes, i;
+    bool is_shared = false;
 
-    if (c->rank != 4)
+    if (c->slots)
         return OK;
-    across = ceil_div(c->dim[3], c->chunk[3]);
-    heads = ceil_div(c->dim[1], c->chunk[1]);
-    c->rows_kept = c->chunk[0] == 1 && c->chunk[1] == 1 ? KEPT_ROWS : ceil_div(c->dim[2], c->chunk[2]);
-    if (!size_mul(across, heads, &n) || !size_mul(n, c->rows_kept, &n) || n > most)
+    find_dimensions(c, count);
+    heads = c->heads_dim == SIZE_MAX ? 1 : chunks_along(c, c->heads_dim);
+    for (i = 0; i + 1 < c->rank; i++)
+        is_shared = is_shared || (i != c->rows_dim && c->chunk[i] != 1);
+    c->rows_kept = is_shared ? chunks_along(c, c->rows_dim) : KEPT_ROWS;
+    if (!size_mul(chunks_along(c, c->rank - 1), heads, &n) || !size_mul(n, c->rows_kept, &n) || n > most)
         n = most ? most : 1;
     TRY(mem_new(n, sizeof *c->slots, &c->slots, err));
     c->n_slots = n;
@@ -138,7 +161,6 @@ enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usabl
     TRY(read_shape(c, ds, list.id, &fits, err));
     if (!fits || !find_filters(c, list.id))
         return OK;
-    TRY(reserve_slots(c, err));
     TRY(mem_new(N_JOBS, sizeof *c->jobs, &c->jobs, err));
     *ret_usable = true;
     return OK;
@@ -242,17 +264,21 @@ static enum status decode_all(struct h5chunk *c, const struct h5 *ds, size_t n, 
 
 static struct h5chunk_slot *slot_of(struct h5chunk *c, const size_t *index)
 {
-    size_t across = ceil_div(c->dim[3], c->chunk[3]);
-    size_t slot = ((index[1] * c->rows_kept + index[2] % c->rows_kept) * across + index[3]) % c->n_slots;
+    size_t plane = 0, across = chunks_along(c, c->rank - 1), i;
 
-    return &c->slots[slot];
+    for (i = 0; i + 1 < c->rank; i++)
+        if (i != c->rows_dim)
+            plane = plane * chunks_along(c, i) + index[i];
+    return &c->slots[((plane * c->rows_kept + index[c->rows_dim] % c->rows_kept) * across + index[c->rank - 1]) %
+                     c->n_slots];
 }
 
 static void corner(const struct h5chunk *c, const size_t *index, hsize_t at[H5CHUNK_MAX_RANK])
 {
     size_t i;
 
-    for (i = 0; i < H5CHUNK_MAX_RANK; i++)
+    memset(at, 0, H5CHUNK_MAX_RANK * sizeof *at);
+    for (i = 0; i < c->rank; i++)
         at[i] = index[i] * c->chunk[i];
 }
 
@@ -290,16 +316,16 @@ static enum status add_job(struct h5chunk *c, const struct h5 *ds, const size_t 
 static enum status fill_slots(struct h5chunk *c, const struct h5 *ds, const size_t *index, size_t last,
                               struct error *err)
 {
-    size_t at[4], n = 0, rows, i;
+    size_t at[H5CHUNK_MAX_RANK], n = 0, rows, d = c->rows_dim, i;
     enum status st;
 
     memcpy(at, index, sizeof at);
-    for (rows = 0; rows < c->rows_kept && n < N_JOBS && at[2] * c->chunk[2] < last; rows++, at[2]++)
+    for (rows = 0; rows < c->rows_kept && n < N_JOBS && at[d] * c->chunk[d] < last; rows++, at[d]++)
         TRY(add_job(c, ds, at, &n, err));
     st = decode_all(c, ds, n, err);
     for (i = 0; st == OK && i < n; i++) {
         memcpy(at, index, sizeof at);
-        at[2] = (size_t)(c->jobs[i].at[2] / c->chunk[2]);
+        at[d] = (size_t)(c->jobs[i].at[d] / c->chunk[d]);
         slot_of(c, at)->is_filled = true;
     }
     return st;
@@ -318,30 +344,71 @@ static enum status find_chunk(struct h5chunk *c, const struct h5 *ds, const size
     return OK;
 }
 
-enum status h5chunk_rows(struct h5chunk *c, const struct h5 *ds, size_t sample, size_t head, size_t row, size_t n_rows,
+/* Copies what a chunk and the slab have in common: elements [from, to) of every dimension, counted in the array. */
+static void copy_common(const struct h5chunk *c, const unsigned char *chunk, const size_t *top, const size_t *from,
+                        const size_t *to, const size_t *start, const size_t *count, unsigned char *ret)
+{
+    size_t at[H5CHUNK_MAX_RANK], last = c->rank - 1, i;
+
+    memcpy(at, from, sizeof at);
+    for (;;) {
+        size_t source = 0, target = 0;
+
+        for (i = 0; i < c->rank; i++) {
+            source = source * c->chunk[i] + at[i] - top[i];
+            target = target * count[i] + at[i] - start[i];
+        }
+        memcpy(ret + target * c->element, chunk + source * c->element, (to[last] - from[last]) * c->element);
+        for (i = last; i-- > 0;) { /* the next run, the last dimension but one fastest */
+            if (++at[i] < to[i])
+                break;
+            at[i] = from[i];
+        }
+        if (i == SIZE_MAX)
+            return;
+    }
+}
+
+/* The part of the slab that lies in the chunk at `index`. */
+static enum status copy_chunk(struct h5chunk *c, const struct h5 *ds, const size_t *index, const size_t *start,
+                              const size_t *count, unsigned char *ret, struct error *err)
+{
+    size_t top[H5CHUNK_MAX_RANK] = {0}, from[H5CHUNK_MAX_RANK] = {0}, to[H5CHUNK_MAX_RANK] = {0}, i;
+    const unsigned char *data = NULL;
+
+    for (i = 0; i < c->rank; i++) {
+        size_t end = start[i] + count[i];
+
+        top[i] = index[i] * c->chunk[i];
+        from[i] = start[i] > top[i] ? start[i] : top[i];
+        to[i] = end - top[i] < c->chunk[i] ? end : top[i] + c->chunk[i];
+    }
+    TRY(find_chunk(c, ds, index, start[c->rows_dim] + count[c->rows_dim], &data, err));
+    copy_common(c, data, top, from, to, start, count, ret);
+    return OK;
+}
+
+enum status h5chunk_slab(struct h5chunk *c, const struct h5 *ds, const size_t *start, const size_t *count,
                          unsigned char *ret, struct error *err)
 {
-    size_t index[4] = {sample / c->chunk[0], head / c->chunk[1], 0, 0};
-    size_t plane = (sample % c->chunk[0]) * c->chunk[1] + head % c->chunk[1];
-    size_t last = row + n_rows, r;
+    size_t index[H5CHUNK_MAX_RANK] = {0}, i;
 
-    for (index[2] = row / c->chunk[2]; index[2] * c->chunk[2] < last; index[2]++) {
-        size_t top = index[2] * c->chunk[2];
-        size_t from = row > top ? row : top;
-        size_t to = last - top < c->chunk[2] ? last : top + c->chunk[2];
-
-        for (index[3] = 0; index[3] * c->chunk[3] < c->dim[3]; index[3]++) {
-            size_t left = index[3] * c->chunk[3];
-            size_t n = c->dim[3] - left < c->chunk[3] ? c->dim[3] - left : c->chunk[3];
-            const unsigned char *data = NULL;
-
-            TRY(find_chunk(c, ds, index, last, &data, err));
-            for (r = from; r < to; r++)
-                memcpy(ret + ((r - row) * c->dim[3] + left) * c->element,
-                       data + ((plane * c->chunk[2] + r - top) * c->chunk[3]) * c->element, n * c->element);
-        }
+    for (i = 0; i < c->rank; i++) {
+        if (count[i] == 0)
+            return OK;
+        index[i] = start[i] / c->chunk[i];
     }
-    return OK;
+    TRY(reserve_slots(c, count, err));
+    for (;;) {
+        TRY(copy_chunk(c, ds, index, start, count, ret, err));
+        for (i = c->rank; i-- > 0;) { /* the next chunk, the last dimension fastest */
+            if (++index[i] * c->chunk[i] < start[i] + count[i])
+                break;
+            index[i] = start[i] / c->chunk[i];
+        }
+        if (i == SIZE_MAX)
+            return OK;
+    }
 }
 
 enum status h5chunk_verify(const struct h5 *ds, struct error *err)

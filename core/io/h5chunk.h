@@ -5,7 +5,7 @@
 
 #include "core/io/h5.h"
 
-enum { H5CHUNK_MAX_RANK = 4 };
+enum { H5CHUNK_MAX_RANK = 8 };
 
 /* A chunked dataset of known shape, and the chunks that were inflated last. */
 struct h5chunk {
@@ -15,8 +15,9 @@ struct h5chunk {
     int shuffle, deflate;       /* place among the filters, or -1 */
     struct h5chunk_slot *slots; /* owned: [n_slots], filled as chunks are used */
     size_t n_slots;
-    size_t rows_kept;         /* rank 4: rows of chunks that a head keeps */
-    struct h5chunk_job *jobs; /* owned: [N_JOBS], scratch */
+    size_t rows_kept;           /* rows of chunks that a head keeps */
+    size_t rows_dim, heads_dim; /* which dimensions these are, by what is read at a time */
+    struct h5chunk_job *jobs;   /* owned: [N_JOBS], scratch */
 };
 
 void h5chunk_done(struct h5chunk *c);
@@ -24,9 +25,9 @@ void h5chunk_done(struct h5chunk *c);
 /* *ret_usable is false, and OK, for a dataset that has no chunks, or filters other than shuffle and gzip. */
 MUST_CHECK enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usable, struct error *err);
 
-/* Rank 4: rows [row, row + n_rows) of dim[3] elements of one sample and head, as stored. */
-MUST_CHECK enum status h5chunk_rows(struct h5chunk *c, const struct h5 *ds, size_t sample, size_t head, size_t row,
-                                    size_t n_rows, unsigned char *ret, struct error *err);
+/* The part of the array that begins at start[] and is count[] long, [rank] each, in C order and as stored. */
+MUST_CHECK enum status h5chunk_slab(struct h5chunk *c, const struct h5 *ds, const size_t *start, const size_t *count,
+                                    unsigned char *ret, struct error *err);
 
 /* ERR_FORMAT unless every chunk gives exactly the bytes that it must; then the library may read the dataset. */
 MUST_CHECK enum status h5chunk_verify(const struct h5 *ds, struct error *err);

@@ -161,8 +161,6 @@ static const char *unreadable(const struct header *h)
     if (h->is_record)
         return "records of named fields";
     switch (h->descr[0] ? h->descr[1] : '\0') {
-    case 'O':
-        return "Python objects, which would have to be unpickled";
     case 'c':
         return "complex numbers";
     case 'M':
@@ -191,11 +189,12 @@ static bool read_descr(const char *descr, struct flat_array *a)
     uint64_t n = 0;
     size_t i;
 
-    if (!descr[0] || !strchr("<>=|", descr[0]) || !descr[1] || !num_u64(descr + 2, &n) || n > SIZE_MAX / 4)
+    if (!descr[0] || !strchr("<>=|", descr[0]) || !descr[1] ||
+        (descr[1] == 'O' ? descr[2] != '\0' : !num_u64(descr + 2, &n)) || n > SIZE_MAX / 4)
         return false;
     a->element = descr[1] == 'U' ? 4 * (size_t)n : (size_t)n;
     a->is_signed = descr[1] == 'i';
-    a->kind = descr[1] == 'U' ? FLAT_UTF32 : descr[1] == 'S' ? FLAT_BYTES : FLAT_OTHER;
+    a->kind = descr[1] == 'U' ? FLAT_UTF32 : descr[1] == 'S' ? FLAT_BYTES : descr[1] == 'O' ? FLAT_OBJECT : FLAT_OTHER;
     for (i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].kind == descr[1] && types[i].bytes == n) {
             a->kind = types[i].is;
@@ -250,6 +249,8 @@ enum status npy_read(const struct flat *f, struct flat_array *a, const unsigned 
                         "the array's header is not {'descr': …, 'fortran_order': …, 'shape': …} and nothing else");
     TRY(take_header(f, a, &h, arena, err));
     a->offset = prefix + header_len;
+    if (a->kind == FLAT_OBJECT) /* a pickle follows, of any length; it is never looked at */
+        return OK;
     if (!flat_size(a, &a->n, &n_bytes) || total - a->offset != n_bytes)
         return flat_bad(f, a->name, err, "the shape asks for %zu bytes of values, there are %llu", n_bytes,
                         (unsigned long long)(total - a->offset));

@@ -53,6 +53,7 @@ static const struct runfile_field dump_fields[] = {
     {"store_dtype", FIELD_TEXT, D(store_dtype), "type of the stored tensors"},
     {"capture", FIELD_TEXT, D(capture), "what captured the dump, with versions"},
     {"variant", FIELD_TEXT, D(variant), "what is special about the dump"},
+    {"layout", FIELD_TEXT, D(layout), "layout map that the dump was read with, JSON in one line"},
 };
 
 const struct runfile_fields runfile_provenance = {"Where the numbers come from; an empty text is something unknown.",

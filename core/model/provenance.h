@@ -26,6 +26,7 @@ struct dump_source {
     char *compute_dtype, *store_dtype;
     char *capture; /* what captured it, with versions */
     char *variant;
+    char *layout; /* the layout map that it was read with, JSON in one line; "" where it had none */
 };
 
 struct provenance {

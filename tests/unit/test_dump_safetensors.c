@@ -150,9 +150,9 @@ Test(dump_safetensors, says_what_is_wrong_and_where)
          "holds elements of type 'F8_E4M3'"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS("Q3", "[1,1,4,4]", "[0,16]") "}", "holds elements of type 'Q3'"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS("F32", "[2,2]", "[0,16]") "}",
-         "at 'layers.0.attn_weights': expected 4 dimensions, found 2"},
+         "at /layers/0/attn_weights: expected 4 dimensions, found 2"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS("F32", "[1,1,1,1,1,1,1,1,1,4]", "[0,16]") "}",
-         "expected 4 dimensions, found 10"},
+         "10 dimensions, 8 are the limit"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS(
              "F32", "[1,1,2,2]",
              "[0,16]") ","

@@ -53,6 +53,14 @@ static void open_form(struct h5 *f, struct h5 *ds)
     MUST(h5_dataset(f, "t", ds, &err));
 }
 
+static enum status read_rows(struct h5chunk *c, const struct h5 *ds, size_t sample, size_t head, size_t row, size_t n,
+                             void *ret, struct error *err)
+{
+    size_t start[4] = {sample, head, row, 0}, count[4] = {1, 1, n, COLS};
+
+    return h5chunk_slab(c, ds, start, count, ret, err);
+}
+
 /* Chunks that share heads and samples, that do not divide the shape, with each filter and without. */
 Test(h5chunk, gives_the_rows_that_were_written)
 {
@@ -80,7 +88,7 @@ Test(h5chunk, gives_the_rows_that_were_written)
                         float got[ROWS * COLS];
                         size_t rows = ROWS - row < n ? ROWS - row : n;
 
-                        MUST(h5chunk_rows(&chunks, &ds, s, h, row, rows, (unsigned char *)got, &err));
+                        MUST(read_rows(&chunks, &ds, s, h, row, rows, got, &err));
                         for (r = 0; r < rows; r++)
                             for (c = 0; c < COLS; c++)
                                 cr_assert(got[r * COLS + c] == value(s, h, row + r, c), "form %zu", i);
@@ -129,10 +137,63 @@ Test(h5chunk, refuses_chunks_of_another_length)
         damage(&gzip, cases[i].mask, cases[i].len);
         open_form(&f, &ds);
         MUST(h5chunk_init(&chunks, &ds, &usable, &err));
-        cr_assert(h5chunk_rows(&chunks, &ds, 0, 0, 0, 10, rows, &err) == ERR_FORMAT, "case %zu", i);
+        cr_assert(read_rows(&chunks, &ds, 0, 0, 0, 10, rows, &err) == ERR_FORMAT, "case %zu", i);
         cr_assert(strstr(err.message, "is damaged") != NULL, "%s", err.message);
-        MUST(h5chunk_rows(&chunks, &ds, 1, 0, 0, 10, rows, &(struct error){0}));
+        MUST(read_rows(&chunks, &ds, 1, 0, 0, 10, rows, &(struct error){0}));
         error_clear(&err);
         cr_assert(h5chunk_verify(&ds, &err) == ERR_FORMAT);
+    }
+}
+
+/* Any part of an array of three or five dimensions: what h5py would cut out of it. */
+Test(h5chunk, gives_any_part_of_any_rank)
+{
+    static const struct {
+        size_t rank;
+        hsize_t dim[5], chunk[5];
+        size_t start[5], count[5];
+    } cases[] = {
+        {5, {2, 3, 2, 6, 5}, {1, 1, 1, 6, 5}, {1, 2, 0, 1, 0}, {1, 1, 1, 4, 5}},
+        {5, {2, 3, 2, 6, 5}, {2, 2, 1, 4, 3}, {0, 0, 0, 0, 0}, {2, 3, 2, 6, 5}},
+        {5, {2, 3, 2, 6, 5}, {1, 3, 2, 2, 2}, {1, 1, 1, 3, 2}, {1, 2, 1, 3, 3}},
+        {3, {9, 4, 5}, {4, 2, 5}, {2, 3, 0}, {6, 1, 5}},
+        {2, {7, 9}, {3, 4}, {1, 2}, {5, 7}},
+        {1, {17}, {5}, {3}, {13}},
+    };
+    size_t i, k, n;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hid_t f = H5Fcreate(folder_file("x.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t s = H5Screate_simple((int)cases[i].rank, cases[i].dim, NULL), list = H5Pcreate(H5P_DATASET_CREATE), d;
+        AUTO(h5) file = {0};
+        AUTO(h5) ds = {0};
+        AUTO(h5chunk) chunks = {0};
+        struct error err = {0};
+        int32_t all[400], got[400];
+        bool usable = false;
+
+        for (k = 0; k < 400; k++)
+            all[k] = (int32_t)k;
+        H5Pset_chunk(list, (int)cases[i].rank, cases[i].chunk);
+        H5Pset_shuffle(list);
+        H5Pset_deflate(list, 3);
+        d = H5Dcreate2(f, "t", H5T_STD_I32LE, s, H5P_DEFAULT, list, H5P_DEFAULT);
+        cr_assert(H5Dwrite(d, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0);
+        H5Dclose(d);
+        H5Pclose(list);
+        H5Sclose(s);
+        H5Fclose(f);
+        open_form(&file, &ds);
+        MUST(h5chunk_init(&chunks, &ds, &usable, &err));
+        MUST(h5chunk_slab(&chunks, &ds, cases[i].start, cases[i].count, (unsigned char *)got, &err));
+        for (n = 1, k = 0; k < cases[i].rank; k++)
+            n *= cases[i].count[k];
+        for (size_t at = 0; at < n; at++) {
+            size_t left = at, want = 0, unit = 1;
+
+            for (k = cases[i].rank; k-- > 0; left /= cases[i].count[k], unit *= cases[i].dim[k])
+                want += (cases[i].start[k] + left % cases[i].count[k]) * unit;
+            cr_assert(got[at] == (int32_t)want, "case %zu, element %zu: %d", i, at, got[at]);
+        }
     }
 }
