@@ -143,7 +143,7 @@ const struct command cmd_init = {
         "Keys: schema (1), taskset, prompt, replay, dumps, output, weights_version, context_limit for 'run'; "
         "baseline, baselines, policy, reports, fail_on, max_findings for 'gate' and 'diff'; seed, device, isa, "
         "threads, memory, reproducible. Paths are relative to the file's folder. What is given on the command line "
-        "wins; naming --replay or --dump there sets both of the file's aside.",
+        "wins; naming --endpoint, --replay or --dump there sets those of the file aside.",
     .examples = "tare init --taskset tasksets/smoke --replay tasksets/smoke/recording/v2 --baseline smoke",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -1,6 +1,7 @@
 #include "cli/cmd.h"
 #include "cli/dump_opts.h"
 #include "cli/inputs.h"
+#include "cli/live.h"
 #include "cli/message.h"
 #include "cli/place.h"
 #include "cli/replay.h"
@@ -29,6 +30,7 @@ static const struct opt options[] = {
      .value = "RUN|DIR",
      .key = "replay",
      .help = "replies of an earlier run, or of a recording's folder"},
+    LIVE_OPTIONS,
     {.name = "dump",
      .letter = 'd',
      .kind = OPT_LIST,
@@ -86,7 +88,13 @@ struct settings {
     struct dump_options dump_options;
     const struct backend *backend;
     uint64_t memory, seed, context_limit;
+    struct live_options live;
 };
+
+static void settings_done(struct settings *s)
+{
+    live_options_done(&s->live);
+}
 
 static enum status read_settings(struct settings *s, const struct opts *o, struct error *err)
 {
@@ -98,14 +106,15 @@ static enum status read_settings(struct settings *s, const struct opts *o, struc
     s->output = opts_text(o, "output", NULL);
     s->weights_version = opts_text(o, "weights-version", NULL);
     s->dumps = opts_list(o, "dump", &s->n_dumps);
-    if (!s->replay && s->n_dumps == 0)
+    TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
+    TRY(live_options_read(&s->live, o, s->seed, err));
+    if (!s->live.endpoint && !s->replay && s->n_dumps == 0)
         return error_set(err, ERR_USAGE,
                          "nothing to run on: name replies, attention, or both, as in 'tare run --taskset "
                          "tasksets/smoke --replay tasksets/smoke/recording/v1 --dump a.h5 -o run.h5'");
     if (!s->output)
         return error_set(err, ERR_USAGE, "no place for the run file: name one with -o, as in 'tare run … -o run.h5'");
     TRY(dump_opts_read(o, &s->dump_options, err));
-    TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
     TRY(opts_u64(o, "context-limit", 1, INT64_MAX, 0, &s->context_limit, err));
     TRY(opts_u64(o, "threads", 0, 4096, 0, &threads, err));
     TRY(opts_bytes(o, "memory", (uint64_t)256 << 20, &s->memory, err));
@@ -144,51 +153,99 @@ static enum status apply_settings(struct run *run, const struct settings *s, str
     return arena_strdup(&run->arena, "option", &p->context_limit_from, err);
 }
 
-static enum status run(struct call *c, struct error *err)
+/* Observations to a run file: everything from here on is a function of what stands in `run`. */
+static enum status finish(struct run *run, struct replay *replay, const struct settings *s, const char *prompt,
+                          const char *output, bool is_reproducible, struct error *err)
 {
-    struct settings s = {0};
-    AUTO(run) run = {0};
-    AUTO(replay) replay = {0};
     AUTO(inputs) in = {0};
 
-    TRY(read_settings(&s, &c->opts, err));
-    TRY(run_init(&run, err));
-    TRY(replay_open(&replay, &run, s.replay, err));
-    TRY(check_output(&s, &replay, err));
-    TRY(apply_settings(&run, &s, err));
-    TRY(inputs_taskset(&in, &run, s.taskset, err));
-    TRY(inputs_prompt(&run, s.prompt, err));
-    TRY(inputs_dumps(&in, &run, &replay, s.dumps, s.n_dumps, &s.dump_options, err));
-    TRY(replay_mention_dumps(s.replay, in.n_dumps, err));
+    TRY(apply_settings(run, s, err));
+    TRY(inputs_taskset(&in, run, s->taskset, err));
+    TRY(inputs_prompt(run, prompt, err));
+    TRY(inputs_dumps(&in, run, replay, s->dumps, s->n_dumps, &s->dump_options, err));
+    TRY(replay_mention_dumps(s->replay, in.n_dumps, err));
     if (in.copies_attention)
-        TRY(replay_axes(&replay, &run, err));
-    TRY(compute_axes(&run, in.tasks, in.dump_list, in.n_dumps, err));
-    TRY(compute_replies(&run, in.tasks, err));
+        TRY(replay_axes(replay, run, err));
+    TRY(compute_axes(run, in.tasks, in.dump_list, in.n_dumps, err));
+    TRY(compute_replies(run, in.tasks, err));
     message_progress("attention of %zu dumps …", in.n_dumps);
-    TRY(compute_attention(&run, in.dump_list, in.n_dumps, s.backend, (size_t)s.memory, err));
+    TRY(compute_attention(run, in.dump_list, in.n_dumps, s->backend, (size_t)s->memory, err));
     message_progress_end();
     if (in.copies_attention)
-        TRY(replay_copy_attention(&replay, &run, err));
-    if (run.n_cubes == 0)
+        TRY(replay_copy_attention(replay, run, err));
+    if (run->n_cubes == 0)
         return error_set(err, ERR_NO_VERDICT, "nothing was measured: there is no reply and no attention in the inputs");
     TRY(inputs_settle(&in, err));
-    TRY(stamp_dumps(&run, &in, &replay, err));
-    TRY(stamp_complete(&run, in.tasks, err));
-    TRY(stamp_tool(&run, s.seed, opts_flag(&c->opts, "reproducible"), err));
-    TRY(place_make(s.output, err));
-    TRY(runfile_write(&run, s.output, err));
-    if (run.n_exchanges && !in.tasks)
+    TRY(stamp_dumps(run, &in, replay, err));
+    TRY(stamp_complete(run, in.tasks, err));
+    TRY(stamp_tool(run, s->seed, is_reproducible, err));
+    TRY(place_make(output, err));
+    TRY(runfile_write(run, output, err));
+    if (run->n_exchanges && !in.tasks)
         message_say("no task set: what replies fulfil (intent.*) is not measured without --taskset");
-    run_summary_say(&run, s.output);
+    run_summary_say(run, output);
     return OK;
+}
+
+static enum status run_offline(struct call *c, const struct settings *s, struct error *err)
+{
+    AUTO(run) run = {0};
+    AUTO(replay) replay = {0};
+
+    TRY(run_init(&run, err));
+    TRY(replay_open(&replay, &run, s->replay, err));
+    TRY(check_output(s, &replay, err));
+    return finish(&run, &replay, s, s->prompt, s->output, opts_flag(&c->opts, "reproducible"), err);
+}
+
+static enum status run_arm(struct call *c, const struct settings *s, const struct live *live, size_t i,
+                           struct error *err)
+{
+    const struct live_arm *arm = &live->arms[i];
+    AUTO(run) run = {0};
+    AUTO(replay) none = {0};
+
+    TRY(run_init(&run, err));
+    TRY(live_fill(live, i, &run, err));
+    return finish(&run, &none, s, arm->prompt_path, arm->output, opts_flag(&c->opts, "reproducible"), err);
+}
+
+/* The run files are written whatever the server did, so that what it answered is not lost. */
+static enum status run_live(struct call *c, const struct settings *s, struct error *err)
+{
+    struct error end = {0};
+    AUTO(live) live = {0};
+    AUTO(replay) none = {0};
+    enum status st;
+    size_t i;
+
+    TRY(check_output(s, &none, err));
+    if (s->live.second.output)
+        TRY(place_check(s->live.second.output, s->output, err));
+    TRY(live_ask(&live, &s->live, s->taskset, s->prompt, s->output, err));
+    for (i = 0; i < live.n_arms; i++)
+        TRY(run_arm(c, s, &live, i, err));
+    st = live_settle(&live, &end);
+    if (st != OK && err)
+        *err = end;
+    return st;
+}
+
+static enum status run(struct call *c, struct error *err)
+{
+    AUTO(settings) s = {0};
+
+    TRY(read_settings(&s, &c->opts, err));
+    return s.live.endpoint ? run_live(c, &s, err) : run_offline(c, &s, err);
 }
 
 const struct command cmd_run = {
     .name = "run",
     .operands = "-o RUN",
-    .brief = "compute the metrics of recorded replies and attention dumps into a run file",
+    .brief = "ask an endpoint, or take recorded replies and attention dumps, and compute a run file",
     .about =
-        "Reads replies (--replay) and attention (--dump), either or both, computes every metric that they allow, and "
+        "Takes replies (--endpoint or --replay) and attention (--dump), either or both, computes every metric that "
+        "they allow, and "
         "writes one run file with observations, results and where all of it comes from.\n"
         "A run file can be replayed: its replies are computed again from their bytes and arrival times, its attention "
         "from the dumps where they are found unchanged, and copied otherwise.",

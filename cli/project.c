@@ -1,6 +1,8 @@
 #include "cli/project.h"
 
 #include "core/base/file.h"
+#include "core/base/num.h"
+#include "core/base/scope.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,6 +15,7 @@ enum key_kind {
     KEY_PATHS,        /* an array of paths                                        */
     KEY_NAME_OR_PATH, /* a path when it has a slash or ends in .h5 or .json, else a name */
     KEY_NUMBER,       /* a whole number from 0                                    */
+    KEY_DECIMAL,      /* a number from 0                                          */
     KEY_SIZE,         /* bytes, or a text as "2G"                                 */
     KEY_FLAG
 };
@@ -22,13 +25,63 @@ static const struct key {
     const char *name;
     enum key_kind kind;
 } keys[] = {
-    {"schema", KEY_NUMBER},         {"taskset", KEY_PATH},      {"prompt", KEY_PATH},
-    {"replay", KEY_PATH},           {"dumps", KEY_PATHS},       {"output", KEY_PATH},
-    {"baseline", KEY_NAME_OR_PATH}, {"baselines", KEY_PATH},    {"policy", KEY_NAME_OR_PATH},
-    {"reports", KEY_PATHS},         {"fail_on", KEY_TEXT},      {"max_findings", KEY_NUMBER},
-    {"seed", KEY_NUMBER},           {"device", KEY_TEXT},       {"isa", KEY_TEXT},
-    {"threads", KEY_NUMBER},        {"memory", KEY_SIZE},       {"context_limit", KEY_NUMBER},
-    {"weights_version", KEY_TEXT},  {"reproducible", KEY_FLAG},
+    {"schema", KEY_NUMBER},
+    {"taskset", KEY_PATH},
+    {"prompt", KEY_PATH},
+    {"replay", KEY_PATH},
+    {"dumps", KEY_PATHS},
+    {"output", KEY_PATH},
+    {"baseline", KEY_NAME_OR_PATH},
+    {"baselines", KEY_PATH},
+    {"policy", KEY_NAME_OR_PATH},
+    {"reports", KEY_PATHS},
+    {"fail_on", KEY_TEXT},
+    {"max_findings", KEY_NUMBER},
+    {"seed", KEY_NUMBER},
+    {"device", KEY_TEXT},
+    {"isa", KEY_TEXT},
+    {"threads", KEY_NUMBER},
+    {"memory", KEY_SIZE},
+    {"context_limit", KEY_NUMBER},
+    {"weights_version", KEY_TEXT},
+    {"reproducible", KEY_FLAG},
+    {"endpoint", KEY_TEXT},
+    {"model", KEY_TEXT},
+    {"api", KEY_TEXT},
+    {"stream", KEY_FLAG},
+    {"temperature", KEY_DECIMAL},
+    {"top_p", KEY_DECIMAL},
+    {"request_seed", KEY_NUMBER},
+    {"max_tokens", KEY_NUMBER},
+    {"max_tokens_field", KEY_TEXT},
+    {"usage", KEY_FLAG},
+    {"extra", KEY_PATH},
+    {"key_header", KEY_TEXT},
+    {"cache_salt", KEY_TEXT},
+    {"history", KEY_TEXT},
+    {"concurrency", KEY_NUMBER},
+    {"rate", KEY_DECIMAL},
+    {"arrivals", KEY_TEXT},
+    {"burstiness", KEY_DECIMAL},
+    {"max_rate", KEY_DECIMAL},
+    {"repeat", KEY_NUMBER},
+    {"warmup", KEY_NUMBER},
+    {"duration", KEY_TEXT},
+    {"max_requests", KEY_NUMBER},
+    {"sample", KEY_TEXT},
+    {"shuffle", KEY_FLAG},
+    {"connect_timeout", KEY_TEXT},
+    {"first_token_timeout", KEY_TEXT},
+    {"idle_timeout", KEY_TEXT},
+    {"timeout", KEY_TEXT},
+    {"retries", KEY_NUMBER},
+    {"max_retry_wait", KEY_TEXT},
+    {"max_errors", KEY_SIZE},
+    {"max_reply_bytes", KEY_SIZE},
+    {"cacert", KEY_PATH},
+    {"insecure", KEY_FLAG},
+    {"keep_bodies", KEY_SIZE},
+    {"count_tokens", KEY_TEXT},
 };
 
 enum { N_KEYS = sizeof keys / sizeof *keys };
@@ -59,6 +112,7 @@ static int type_of(enum key_kind kind)
     case KEY_NUMBER:
         return JSON_INTEGER;
     case KEY_SIZE:
+    case KEY_DECIMAL:
         return -1;
     case KEY_FLAG:
         return JSON_TRUE;
@@ -91,11 +145,18 @@ static enum status scalar(struct project *p, const struct json_at *at, enum key_
             return json_bad(at, err, "%" JSON_INTEGER_FORMAT " is below 0", json_integer_value(at->value));
         return arena_printf(&p->arena, ret, err, "%" JSON_INTEGER_FORMAT, json_integer_value(at->value));
     }
+    if (json_is_real(at->value) && kind == KEY_DECIMAL) {
+        AUTO(buf) number = {0};
+
+        num_append(&number, json_real_value(at->value));
+        TRY(buf_check(&number, err));
+        return arena_strdup(&p->arena, number.data, ret, err);
+    }
     if (!text)
         return json_bad(at, err, "expected a text%s", kind == KEY_SIZE ? " such as \"2G\", or a number of bytes" : "");
     if (text[0] == '\0' || strlen(text) != json_string_length(at->value))
         return json_bad(at, err, "a value may not be empty or hold a NUL character");
-    if (kind == KEY_TEXT || kind == KEY_SIZE || (kind == KEY_NAME_OR_PATH && !is_path(text)))
+    if (kind == KEY_TEXT || kind == KEY_SIZE || kind == KEY_DECIMAL || (kind == KEY_NAME_OR_PATH && !is_path(text)))
         return arena_strdup(&p->arena, text, ret, err);
     TRY(path_join(p->dir, text, &joined, err));
     st = arena_strdup(&p->arena, joined, ret, err);
@@ -114,7 +175,7 @@ static enum status give(struct project *p, struct opts *o, const struct opt *opt
     if (!at.value)
         return OK;
     if (key->kind == KEY_FLAG)
-        return json_is_true(at.value) ? opts_default(o, opt->name, opt->name, err) : OK;
+        return opts_default(o, opt->name, json_is_true(at.value) ? opt->name : NULL, err);
     if (key->kind != KEY_PATHS) {
         TRY(scalar(p, &at, key->kind, &value, err));
         return opts_default(o, opt->name, value, err);
@@ -139,7 +200,13 @@ static const struct key *key_find(const char *name)
 
 static bool is_source(const struct opt *opt)
 {
-    return opt->key && (strcmp(opt->key, "replay") == 0 || strcmp(opt->key, "dumps") == 0);
+    static const char *const names[] = {"replay", "dumps", "endpoint"};
+    size_t i;
+
+    for (i = 0; opt->key && i < sizeof names / sizeof *names; i++)
+        if (strcmp(opt->key, names[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool names_source(const struct opts *o)

@@ -23,8 +23,8 @@ struct project {
 MUST_CHECK enum status project_read(struct project *p, const char *path, struct error *err);
 void project_done(struct project *p);
 
-/* Gives every option that has a key and was not given its value from the file. Naming a source (--replay, --dump) on
- * the command line sets both of the file's aside: they belong together. `o` borrows from `p`. */
+/* Gives every option that has a key and was not given its value from the file. Naming a source (--endpoint, --replay,
+ * --dump) on the command line sets all of the file's aside: they belong together. `o` borrows from `p`. */
 MUST_CHECK enum status project_apply(struct project *p, struct opts *o, struct error *err);
 
 /* A text or path of the file, or NULL; borrowed from `p`. */

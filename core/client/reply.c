@@ -386,6 +386,11 @@ static enum status read_reply(struct reply *r, const struct exchange *x, const s
     r->status = http.status ? http.status : x->status;
     TRY(read_body(&rd, &http, &body, err));
     r->is_clean_end = ends_cleanly(r, &http, is_closed);
+    if (x->failure && x->failure[0]) {
+        r->is_clean_end = false;
+        if (r->error.len == 0)
+            chunk_words(&r->error, x->failure, strlen(x->failure), MAX_ERROR_WORDS);
+    }
     choose_tokens(r, x);
     if (r->error.len == 0 && http.is_bad)
         buf_puts(&r->error, http.why);

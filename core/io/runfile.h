@@ -11,7 +11,8 @@
  * query and key, which sum to 1, or NaN; /axes/bin: int64, the least distance of each of the 32 bins /digests/attention
  * uint8 over task, turn, layer, head, 16: a digest of the head's stored bits, all zero where none is;
  *                   core/metrics/attention_digest.h. Both groups are there only where a run has attention
- * /observations     requests (compound, a row an exchange), events (t_ns, offset, len), bytes (uint8)
+ * /observations     requests (compound, a row an exchange), events (t_ns, offset, len), bytes (uint8); of a live
+ *                   endpoint also transfers (compound, a row an exchange)
  * /inputs           taskset.json, prompt.json: the texts, so that the run can be replayed from its own file
  * /notes            strings "code: text"
  */

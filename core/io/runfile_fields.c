@@ -26,6 +26,9 @@ static const struct runfile_field provenance_fields[] = {
     {"recording_sha256", FIELD_HASH, P(recording_hash), "SHA-256 of the recording's manifest.json"},
     {"context_limit", FIELD_I64, P(context_limit), "context window in tokens, 0 where unknown"},
     {"context_limit_from", FIELD_TEXT, P(context_limit_from), "who stated it: option, server or taskset"},
+    {"load", FIELD_TEXT, P(load), "how a live endpoint was asked, and how well that went, JSON"},
+    {"is_client_bound", FIELD_BOOL, P(is_client_bound),
+     "1 when the client, not the server, may have made the latencies: they decide nothing"},
     {"tool_version", FIELD_TEXT, P(tool_version), "version of tare"},
     {"tool_build", FIELD_TEXT, P(tool_build), "compiler, flags, backends and instruction set of tare"},
     {"seed", FIELD_U64, P(seed), "seed of every random number"},
@@ -72,6 +75,13 @@ const char *const runfile_help_requests =
     "scheduled_ns: when it should have been sent, ns; the least int64 in a closed loop.\n"
     "prompt_tokens, completion_tokens: the server's count from a plain request, -1 unknown.\n"
     "first_event, n_events: its rows of events. has_http_head: 1 when bytes begin with the HTTP head.";
+const char *const runfile_help_transfers =
+    "Of a live endpoint: one row an exchange, in the order of requests.\n"
+    "failure: why no whole answer came, empty when one did. started_ns: when it was decided to send, before "
+    "connecting.\n"
+    "connect_ns: how long connecting took, 0 on a connection that stood. n_retries: attempts before this one.\n"
+    "tokens_sent: of the prompt as counted by the client, 0 unknown; is_estimate: 1 when that is an estimate.\n"
+    "is_redacted: 1 when the reply's text was left out on request; times and token counts stay.";
 const char *const runfile_help_events =
     "One row a read from the server: t_ns, when it returned, ns on the run's monotonic clock; "
     "its bytes are bytes[offset .. offset + len).";
@@ -175,6 +185,8 @@ void runfile_types_done(struct runfile_types *t)
     h5id_done(&t->request_file);
     h5id_done(&t->event_mem);
     h5id_done(&t->event_file);
+    h5id_done(&t->transfer_mem);
+    h5id_done(&t->transfer_file);
 }
 
 #define R(member) offsetof(struct runfile_request, member)
@@ -210,6 +222,14 @@ static const struct member event_members[] = {
     {"len", E(len), MEMBER_U64},
 };
 
+#define X(member) offsetof(struct runfile_transfer, member)
+static const struct member transfer_members[] = {
+    {"failure", X(failure), MEMBER_TEXT},        {"started_ns", X(started_ns), MEMBER_I64},
+    {"connect_ns", X(connect_ns), MEMBER_I64},   {"n_retries", X(n_retries), MEMBER_I64},
+    {"tokens_sent", X(tokens_sent), MEMBER_I64}, {"is_estimate", X(is_estimate), MEMBER_U8},
+    {"is_redacted", X(is_redacted), MEMBER_U8},
+};
+
 static bool make_compound(const struct member *members, size_t n, size_t size, hid_t text, struct h5id *ret_mem,
                           struct h5id *ret_file)
 {
@@ -240,7 +260,9 @@ enum status runfile_types_init(struct runfile_types *t, struct error *err)
         !make_compound(request_members, LEN(request_members), sizeof(struct runfile_request), text.id, &t->request_mem,
                        &t->request_file) ||
         !make_compound(event_members, LEN(event_members), sizeof(struct read_event), text.id, &t->event_mem,
-                       &t->event_file))
+                       &t->event_file) ||
+        !make_compound(transfer_members, LEN(transfer_members), sizeof(struct runfile_transfer), text.id,
+                       &t->transfer_mem, &t->transfer_file))
         return error_set(err, ERR_INTERNAL, "the HDF5 types of a run file cannot be made");
     return OK;
 }

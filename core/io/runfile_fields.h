@@ -44,9 +44,16 @@ struct runfile_request {
     uint8_t has_http_head;
 };
 
-/* Compound types: as in memory, and packed as in the file. `events` is of struct read_event. */
+/* The rest of one, in /observations/transfers. */
+struct runfile_transfer {
+    char *failure;
+    int64_t started_ns, connect_ns, n_retries, tokens_sent;
+    uint8_t is_estimate, is_redacted;
+};
+
+/* Compound types: as in memory, and packed as in the file. `event` is of struct read_event. */
 struct runfile_types {
-    struct h5id request_mem, request_file, event_mem, event_file;
+    struct h5id request_mem, request_file, event_mem, event_file, transfer_mem, transfer_file;
 };
 
 void runfile_types_done(struct runfile_types *t);
@@ -66,5 +73,6 @@ MUST_CHECK enum status runfile_put_fingerprints(const struct h5 *root, const str
 MUST_CHECK enum status runfile_get_fingerprints(struct run *run, const struct h5 *root, struct error *err);
 
 extern const char *const runfile_help_requests, *const runfile_help_events, *const runfile_help_bytes;
+extern const char *const runfile_help_transfers;
 
 #endif

@@ -135,6 +135,49 @@ static enum status read_requests(struct run *run, const struct h5 *group, hid_t 
     return st;
 }
 
+static enum status keep_transfer(struct run *run, const struct h5 *ds, size_t i, const struct runfile_transfer *row,
+                                 struct error *err)
+{
+    struct exchange *x = &run->exchanges[i];
+
+    if (row->n_retries < 0 || row->tokens_sent < 0)
+        return h5_bad(ds, err, "row %zu: a count is negative", i);
+    x->started_ns = row->started_ns;
+    x->connect_ns = row->connect_ns;
+    x->n_retries = row->n_retries;
+    x->tokens_sent = row->tokens_sent;
+    x->tokens_sent_is_estimate = row->is_estimate != 0;
+    x->is_redacted = row->is_redacted != 0;
+    return keep_text(run, ds, i, row->failure, &x->failure, err);
+}
+
+/* Of a live endpoint alone. */
+static enum status read_transfers(struct run *run, const struct h5 *group, hid_t mem, struct error *err)
+{
+    AUTO(h5) ds = {0};
+    AUTO(h5id) space = {0};
+    struct runfile_transfer *rows = NULL;
+    enum status st = OK;
+    size_t n = 0, i;
+
+    if (!h5_has(group, "transfers"))
+        return OK;
+    TRY(h5_dataset(group, "transfers", &ds, err));
+    TRY(runfile_types_match(&ds, mem, err));
+    TRY(rows_of(&ds, MAX_EXCHANGES, &n, err));
+    if (n != run->n_exchanges)
+        return h5_bad(&ds, err, "%zu rows for %zu requests", n, run->n_exchanges);
+    TRY(mem_new(n, sizeof *rows, &rows, err));
+    space.id = H5Dget_space(ds.id);
+    if (n > 0)
+        st = h5data_read(&ds, mem, rows, err);
+    for (i = 0; st == OK && i < n; i++)
+        st = keep_transfer(run, &ds, i, &rows[i], err);
+    H5Dvlen_reclaim(mem, space.id, H5P_DEFAULT, rows);
+    free(rows);
+    return st;
+}
+
 enum status runfile_get_observations(struct run *run, const struct h5 *root, struct error *err)
 {
     AUTO(runfile_types) types = {0};
@@ -144,5 +187,6 @@ enum status runfile_get_observations(struct run *run, const struct h5 *root, str
     TRY(h5_group(root, "observations", &group, err));
     TRY(read_bytes(run, &group, err));
     TRY(read_events(run, &group, types.event_mem.id, err));
-    return read_requests(run, &group, types.request_mem.id, err);
+    TRY(read_requests(run, &group, types.request_mem.id, err));
+    return read_transfers(run, &group, types.transfer_mem.id, err);
 }

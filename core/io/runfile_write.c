@@ -191,6 +191,51 @@ static enum status write_requests(const struct h5 *group, const struct run *run,
     return st;
 }
 
+static bool is_live(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->n_exchanges; i++)
+        if (run->exchanges[i].failure)
+            return true;
+    return false;
+}
+
+static enum status write_transfers(const struct h5 *group, const struct run *run, const struct runfile_types *types,
+                                   struct error *err)
+{
+    struct h5data what = {.name = "transfers",
+                          .help = runfile_help_transfers,
+                          .file_type = types->transfer_file.id,
+                          .mem_type = types->transfer_mem.id,
+                          .rank = 1,
+                          .dims = {run->n_exchanges}};
+    struct runfile_transfer *rows = NULL;
+    static char empty[] = "";
+    enum status st;
+    size_t i;
+
+    if (!is_live(run))
+        return OK;
+    TRY(mem_new(run->n_exchanges, sizeof *rows, &rows, err));
+    for (i = 0; i < run->n_exchanges; i++) {
+        const struct exchange *x = &run->exchanges[i];
+
+        rows[i] = (struct runfile_transfer){
+            .failure = x->failure ? x->failure : empty,
+            .started_ns = x->started_ns,
+            .connect_ns = x->connect_ns,
+            .n_retries = x->n_retries,
+            .tokens_sent = x->tokens_sent,
+            .is_estimate = x->tokens_sent_is_estimate,
+            .is_redacted = x->is_redacted,
+        };
+    }
+    st = h5data_put(group, &what, rows, NULL, err);
+    free(rows);
+    return st;
+}
+
 static enum status write_observations(const struct h5 *root, const struct run *run, struct error *err)
 {
     AUTO(runfile_types) types = {0};
@@ -207,6 +252,7 @@ static enum status write_observations(const struct h5 *root, const struct run *r
     TRY(runfile_types_init(&types, err));
     TRY(h5_make_group(root, "observations", "What was sent and what came back, kept raw.", &group, err));
     TRY(write_requests(&group, run, &types, err));
+    TRY(write_transfers(&group, run, &types, err));
     events.file_type = types.event_file.id;
     events.mem_type = types.event_mem.id;
     TRY(h5data_put(&group, &events, run->events, NULL, err));

@@ -45,6 +45,8 @@ struct provenance {
     struct dump_source *dumps;    /* [n_dumps], in the run's arena */
     size_t n_dumps;
     struct place observed_on, computed_on;
+    char *load;           /* how a live endpoint was asked, and how well that went: JSON; "" for other sources */
+    bool is_client_bound; /* the client, not the server, may have made the latencies: they decide nothing */
     char *tool_version, *tool_build; /* version; compiler, flags, backends, instruction set */
     uint64_t seed;
     bool is_complete;
