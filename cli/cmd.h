@@ -71,6 +71,11 @@ const char *command_similar(const char *name);
     {                                                                                                                  \
         .name = "quiet", .letter = 'q', .kind = OPT_FLAG, .help = "say nothing but warnings, errors and --json"        \
     }
+#define OPTION_VERBOSE                                                                                                 \
+    {                                                                                                                  \
+        .name = "verbose", .letter = 'v', .kind = OPT_FLAG,                                                            \
+        .help = "also the smallest attainable p, bootstrap intervals and how many would decide"                        \
+    }
 #define OPTION_JSON                                                                                                    \
     {                                                                                                                  \
         .name = "json", .kind = OPT_FLAG, .help = "JSON on standard output"                                            \

@@ -27,6 +27,7 @@ static const struct opt options[] = {
      .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
     OPTION_QUIET,
+    OPTION_VERBOSE,
     {.name = "fail-on",
      .kind = OPT_TEXT,
      .value = "LIST",

@@ -16,6 +16,7 @@ static const struct opt options[] = {
      .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
     OPTION_JSON,
     OPTION_QUIET,
+    OPTION_VERBOSE,
     OPTION_BASELINES,
     OPTION_POLICY,
     OPTION_SEED,

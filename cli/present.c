@@ -33,6 +33,7 @@ enum status present_check(struct report_input *in, const struct opts *o, struct 
 
     TRY(opts_u64(o, "max-findings", 0, SIZE_MAX, 50, &max, err));
     in->max_findings = (size_t)max;
+    in->is_verbose = opts_flag(o, "verbose");
     paths = opts_list(o, "output", &n);
     for (i = 0; i < n; i++)
         TRY(report_find(paths[i], &report, err));

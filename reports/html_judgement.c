@@ -87,6 +87,16 @@ void html_banner(struct buf *out, const struct report_input *in)
     buf_puts(out, "</div></header>\n");
 }
 
+/* The bootstrap's interval, small, under the one that decides. */
+static void put_bca(struct buf *out, const struct effect *e)
+{
+    if (!isfinite(e->bca_lo) || !isfinite(e->bca_hi))
+        return;
+    buf_puts(out, "<div><small class=\"soft\">BCa ");
+    html_interval(out, e->bca_lo, e->bca_hi);
+    buf_puts(out, "</small></div>");
+}
+
 static void put_finding(struct buf *out, const struct finding *f)
 {
     buf_printf(out, "<li class=\"%s %s\"><p>", verdict_name(f->verdict), role_name(f->role));
@@ -108,6 +118,7 @@ static void put_finding_row(struct buf *out, const struct finding *f)
     html_cell(out, "difference", f->effect.delta, show_delta);
     buf_puts(out, "<td class=\"num\" data-l=\"interval\">");
     html_interval(out, f->effect.ci_lo, f->effect.ci_hi);
+    put_bca(out, &f->effect);
     buf_puts(out, "</td>");
     html_cell(out, "adjusted p", f->effect.p_adj, show_p);
     buf_puts(out, "<td data-l=\"verdict\">");
@@ -168,6 +179,7 @@ static void put_family(struct buf *out, const struct family *f)
     html_cell(out, "difference", e->delta, show_delta);
     buf_puts(out, "<td data-l=\"interval\">");
     html_interval_plot(out, e, f->margin);
+    put_bca(out, e);
     buf_puts(out, "</td>");
     html_cell(out, "adjusted p", e->p_adj, show_p);
     html_cell(out, "detectable", e->mde, show_small);
@@ -189,7 +201,8 @@ void html_families(struct buf *out, const struct report_input *in)
     buf_printf(
         out,
         "<section id=\"metrics\"><h2>Metrics</h2>\n<p class=\"lead\">Difference is candidate minus base. The bar is "
-        "its %.4g&nbsp;%% interval; the shaded band is the margin within which a difference does not count. "
+        "its %.4g&nbsp;%% interval, the test inverted; BCa is the bootstrap's of the same level, for the eye; the "
+        "shaded band is the margin within which a difference does not count. "
         "Hollow dots are advisory: they inform and never decide.</p>\n<div class=\"card scroll\">"
         "<table class=\"cards\"><thead><tr><th>metric</th><th class=\"num\">base</th><th class=\"num\">"
         "candidate</th><th class=\"num\">difference</th><th>interval and margin</th><th class=\"num\">adj. p</th>"

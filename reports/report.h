@@ -22,6 +22,7 @@ struct report_input {
     size_t max_findings;               /* in JUnit and Markdown; the rest is counted */
     bool is_gate;                      /* the verdict decides, not only informs      */
     int exit_code;                     /* what the command will exit with            */
+    bool is_verbose;                   /* the terminal's view with every number      */
 };
 
 struct report {

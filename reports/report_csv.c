@@ -31,7 +31,8 @@ static void put_label(struct buf *out, int64_t label)
 static void put_row(struct buf *out, const char *kind, const struct finding *f)
 {
     const struct effect *e = &f->effect;
-    const double values[] = {e->base, e->cand, e->delta, e->ci_lo, e->ci_hi, e->p, e->p_adj, e->p_min, e->mde};
+    const double values[] = {e->base,   e->cand, e->delta, e->ci_lo, e->ci_hi, e->bca_lo,
+                             e->bca_hi, e->p,    e->p_adj, e->p_min, e->mde};
     size_t i;
 
     put_text(out, kind);
@@ -57,8 +58,10 @@ static void put_judgement(const struct report_input *in, struct buf *out)
     const struct judgement *j = in->judgement;
     size_t i;
 
-    buf_puts(out, "kind,metric,unit,task,turn,layer,head,n,base,cand,delta,ci_lo,ci_hi,p,p_adj,p_min,mde,margin,"
-                  "verdict,role,exit,words\n");
+    buf_puts(
+        out,
+        "kind,metric,unit,task,turn,layer,head,n,base,cand,delta,ci_lo,ci_hi,bca_lo,bca_hi,p,p_adj,p_min,mde,margin,"
+        "verdict,role,exit,words\n");
     buf_printf(out, "verdict,,,,,,,%zu,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,%s,,%d,", j->n_pairs,
                verdict_name(j->verdict), in->exit_code);
     escape_csv(out, show_or(j->headline, ""));

@@ -33,16 +33,21 @@ static const char *reason_for(const struct effect *e, const char *words)
     return show_or(words, "not computed");
 }
 
-static void put_interval(struct json_out *j, const struct effect *e, const char *reason)
+/* `reason`: of why there is none. */
+static void put_interval(struct json_out *j, const char *key, double lo, double hi, const char *reason)
 {
-    if (!isfinite(e->ci_lo) || !isfinite(e->ci_hi)) {
-        json_out_null(j, "ci");
-        json_out_text(j, "ci_reason", reason);
+    AUTO(buf) why = {0};
+
+    if (!isfinite(lo) || !isfinite(hi)) {
+        buf_printf(&why, "%s_reason", key);
+        j->out->failed |= why.failed;
+        json_out_null(j, key);
+        json_out_text(j, buf_text(&why), reason);
         return;
     }
-    json_out_open(j, "ci", '[');
-    json_out_number(j, NULL, e->ci_lo, "");
-    json_out_number(j, NULL, e->ci_hi, "");
+    json_out_open(j, key, '[');
+    json_out_number(j, NULL, lo, "");
+    json_out_number(j, NULL, hi, "");
     json_out_close(j, ']');
 }
 
@@ -54,7 +59,9 @@ static void put_effect(struct json_out *j, const struct effect *e, const char *w
     json_out_number(j, "base", e->base, reason);
     json_out_number(j, "cand", e->cand, reason);
     json_out_number(j, "delta", e->delta, reason);
-    put_interval(j, e, reason);
+    put_interval(j, "ci", e->ci_lo, e->ci_hi, reason);
+    put_interval(j, "bca", e->bca_lo, e->bca_hi,
+                 e->n < 2 ? reason : "fewer than three pairs, tested over runs, or all resampled means on one side");
     json_out_number(j, "p", e->p, reason);
     json_out_number(j, "p_adj", e->p_adj, reason);
     json_out_number(j, "p_min", e->p_min, reason);

@@ -164,6 +164,47 @@ static void put_families(struct buf *out, const struct judgement *j, bool colour
         "! primary and regressed   \xc2\xb7 advisory: never decides   mde: smallest effect this sample would show\n");
 }
 
+static void interval_cell(struct table *t, double lo, double hi)
+{
+    AUTO(buf) text = {0};
+
+    show_interval(&text, lo, hi);
+    table_cell(t, buf_text(&text), 24);
+}
+
+/* What the first table has no room for. */
+static void put_numbers(struct buf *out, const struct judgement *j)
+{
+    static const char *const heads[] = {"metric", "p", "least p", "decides", "BCa", "cells", "beyond", "needed"};
+    struct table t = {.n_columns = 8, .align = "lrrrrrrr"};
+    size_t i, k;
+
+    for (i = 0; i < t.n_columns; i++)
+        table_cell(&t, heads[i], 20);
+    for (i = 0; i < j->n_families; i++) {
+        const struct family *f = &j->families[i];
+        const size_t counts[] = {f->n_compared, f->n_beyond, f->n_needed};
+
+        name_cell(&t, f->metric, f->unit);
+        number_cell(&t, f->effect.p, show_p);
+        number_cell(&t, f->effect.p_min, show_p);
+        interval_cell(&t, f->effect.ci_lo, f->effect.ci_hi);
+        interval_cell(&t, f->effect.bca_lo, f->effect.bca_hi);
+        for (k = 0; k < 3; k++) {
+            AUTO(buf) n = {0};
+
+            buf_printf(&n, "%zu", counts[k]);
+            table_cell(&t, buf_text(&n), 10);
+        }
+    }
+    buf_putc(out, '\n');
+    table_print(&t, out, 0, COLUMNS, 0);
+    table_done(&t);
+    buf_puts(out,
+             "least p: smallest that so many tasks or runs can give   decides: the test inverted   BCa: bootstrap, "
+             "for the eye\nneeded: tasks, or runs on each side, that would decide\n");
+}
+
 static void put_findings(struct buf *out, const struct judgement *j)
 {
     size_t n = j->n_findings < FINDINGS ? j->n_findings : FINDINGS, i;
@@ -307,6 +348,8 @@ static void put_judgement(const struct report_input *in, bool colour, struct buf
     }
     put_pairs(out, in);
     put_families(out, j, colour);
+    if (in->is_verbose && j->n_families)
+        put_numbers(out, j);
     put_findings(out, j);
     buf_putc(out, '\n');
     put_limits(out, j);

@@ -20,7 +20,7 @@ void tested_done(struct tested *t)
 
 struct effect effect_unknown(void)
 {
-    struct effect e = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    struct effect e = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
     return e;
 }

@@ -3,6 +3,7 @@
 #include "core/gate/family.h"
 #include "core/gate/spread.h"
 #include "core/gate/words.h"
+#include "core/stats/bca.h"
 #include "core/stats/interval.h"
 #include "core/stats/mde.h"
 #include "core/stats/relabel.h"
@@ -53,6 +54,29 @@ static enum status add_interval(const struct tested *t, const struct comparison 
     TRY(st);
     e->ci_lo = limits.lo;
     e->ci_hi = limits.hi;
+    return OK;
+}
+
+/* For the eye, beside those that decide. */
+static enum status bootstrap(const struct tested *t, const struct comparison *c, const size_t *column, size_t n,
+                             struct interval *ret, struct error *err)
+{
+    const struct pairs *p = &t->pairs;
+
+    return bca_intervals(p->diff, p->n_tasks, p->n_columns, column, n, c->seed, BCA_RESAMPLES, c->policy->alpha, ret,
+                         err);
+}
+
+/* Both intervals of one column. */
+static enum status add_intervals(const struct tested *t, const struct comparison *c, size_t column, struct effect *e,
+                                 struct error *err)
+{
+    struct interval bca;
+
+    TRY(add_interval(t, c, column, e, err));
+    TRY(bootstrap(t, c, &column, 1, &bca, err));
+    e->bca_lo = bca.lo;
+    e->bca_hi = bca.hi;
     return OK;
 }
 
@@ -185,11 +209,11 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
     char *text = NULL;
 
     f->effect = column_effect(t, c, t->pairs.n_cells);
-    TRY(add_interval(t, c, t->pairs.n_cells, &f->effect, err));
+    TRY(add_intervals(t, c, t->pairs.n_cells, &f->effect, err));
     f->margin = spread_margin(t, c);
     cells = judge_cells(t, c, &worst);
     if (worst != SIZE_MAX)
-        TRY(add_interval(t, c, worst, &f->worst.effect, err));
+        TRY(add_intervals(t, c, worst, &f->worst.effect, err));
     f->verdict = family_verdict(t, c, cells, is_identical);
     if (f->verdict == VERDICT_INCONCLUSIVE && !t->lost.n)
         f->n_needed = needed(t, c);
@@ -276,6 +300,27 @@ static void add_one_interval(void *context, size_t item, int thread)
     move->status = add_interval(m->t, m->c, move->column, &move->effect, NULL);
 }
 
+static enum status bootstrap_moves(struct moves *m, struct error *err)
+{
+    struct interval *bca = NULL;
+    size_t *column = NULL, i;
+    enum status st;
+
+    TRY(mem_new(m->n, sizeof *bca, &bca, err));
+    st = mem_new(m->n, sizeof *column, &column, err);
+    for (i = 0; i < m->n && st == OK; i++)
+        column[i] = m->items[i].column;
+    if (st == OK)
+        st = bootstrap(m->t, m->c, column, m->n, bca, err);
+    for (i = 0; i < m->n && st == OK; i++) {
+        m->items[i].effect.bca_lo = bca[i].lo;
+        m->items[i].effect.bca_hi = bca[i].hi;
+    }
+    free(bca);
+    free(column);
+    return st;
+}
+
 static enum status put_finding(const struct moves *m, size_t i, struct arena *texts, struct finding *ret,
                                struct error *err)
 {
@@ -305,6 +350,7 @@ enum status family_findings(const struct tested *t, const struct comparison *c, 
         return OK;
     TRY(find_moves(&m, t->pairs.n_cells > 1 ? t->pairs.n_columns : t->pairs.n_cells, err));
     parallel_for(m.n, m.n < WORTH_THREADS ? 1 : cpu_threads(), add_one_interval, &m);
+    TRY(bootstrap_moves(&m, err));
     for (i = 0; i < m.n; i++)
         TRY(put_finding(&m, i, texts, &ret[(*n)++], err));
     return OK;

@@ -29,7 +29,8 @@ struct where {
 struct effect {
     size_t n;                 /* pairs: tasks; tested over runs: the runs of both sides          */
     double base, cand, delta; /* means over the pairs; delta = cand - base                       */
-    double ci_lo, ci_hi;      /* 1-2alpha interval of delta                                      */
+    double ci_lo, ci_hi;      /* 1-2alpha interval of delta that decides: the test inverted      */
+    double bca_lo, bca_hi;    /* the same by bootstrap, for the eye: BCa                         */
     double p, p_adj;          /* two-sided; adjusted over the family's cells and over families   */
     double p_min;             /* smallest p that n pairs can give                                */
     double mde;               /* smallest |delta| that this sample detects with power 0.8        */

@@ -32,7 +32,7 @@ double mde_t_cdf(double t, size_t df)
     return t < 0 ? 0.5 - half : 0.5 + half;
 }
 
-static double normal_cdf(double z)
+double mde_normal_cdf(double z)
 {
     return erfc(-z / sqrt(2)) / 2;
 }
@@ -43,19 +43,26 @@ static double solve(double p, size_t df, bool normal)
     double lo = -1, hi = 1;
     int i;
 
-    while ((normal ? normal_cdf(lo) : mde_t_cdf(lo, df)) > p && lo > -1e12)
+    while ((normal ? mde_normal_cdf(lo) : mde_t_cdf(lo, df)) > p && lo > -1e12)
         lo *= 2;
-    while ((normal ? normal_cdf(hi) : mde_t_cdf(hi, df)) < p && hi < 1e12)
+    while ((normal ? mde_normal_cdf(hi) : mde_t_cdf(hi, df)) < p && hi < 1e12)
         hi *= 2;
     for (i = 0; i < 100; i++) {
         double mid = lo + (hi - lo) / 2;
 
-        if ((normal ? normal_cdf(mid) : mde_t_cdf(mid, df)) < p)
+        if ((normal ? mde_normal_cdf(mid) : mde_t_cdf(mid, df)) < p)
             lo = mid;
         else
             hi = mid;
     }
     return lo + (hi - lo) / 2;
+}
+
+double mde_normal_quantile(double p)
+{
+    if (!(p > 0 && p < 1))
+        return p > 0 ? INFINITY : -INFINITY;
+    return solve(p, 0, true);
 }
 
 double mde_t_quantile(double p, size_t df)

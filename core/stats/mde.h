@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+/* The standard normal distribution; the quantile is infinite at 0 and 1. */
+double mde_normal_cdf(double z);
+double mde_normal_quantile(double p);
+
 /* Student's t with df >= 1 degrees of freedom. */
 double mde_t_cdf(double t, size_t df);
 double mde_t_quantile(double p, size_t df);

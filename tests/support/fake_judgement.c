@@ -136,7 +136,18 @@ static void make_run(struct run *r, bool is_cand)
 
 static struct effect effect(double base, double cand, double half, double p)
 {
-    struct effect e = {16, base, cand, cand - base, cand - base - half, cand - base + half, p, p, 3.1e-5, half * 1.6};
+    struct effect e = {16,
+                       base,
+                       cand,
+                       cand - base,
+                       cand - base - half,
+                       cand - base + half,
+                       cand - base - 0.9 * half,
+                       cand - base + half,
+                       p,
+                       p,
+                       3.1e-5,
+                       half * 1.6};
 
     return e;
 }

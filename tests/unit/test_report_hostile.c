@@ -144,7 +144,7 @@ Test(report_hostile, no_number_is_shown_where_there_is_none)
     for (i = 0; i < f.judgement.n_families; i++) {
         double bad = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -1e300;
 
-        f.judgement.families[i].effect = (struct effect){0, bad, bad, bad, bad, bad, bad, bad, bad, bad};
+        f.judgement.families[i].effect = (struct effect){0, bad, bad, bad, bad, bad, bad, bad, bad, bad, bad, bad};
         f.judgement.families[i].margin = bad;
     }
     for (i = 0; i < f.cand.cubes[0].dim[AXIS_TASK]; i++)
