@@ -44,6 +44,7 @@ struct tested {
     double p_adj;                /* over the families of its role; 1 unless it takes part     */
     double share;                /* what a column's p is multiplied by for the other families */
     struct run_t runs;           /* of FAMILY_RUN_NOISE and FAMILY_RUN_TESTED                 */
+    double mde_of_one;           /* what all tasks detect where differences have deviation 1  */
     size_t n_open;               /* cells beyond the margin that are not significant          */
     bool follows_length;         /* set aside: the prompts differ in length, and so it does   */
 };

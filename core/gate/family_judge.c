@@ -7,17 +7,12 @@
 #include "core/stats/interval.h"
 #include "core/stats/mde.h"
 #include "core/stats/relabel.h"
-#include "kernels/cpu_isa.h"
-#include "kernels/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double POWER = FAMILY_POWER;
-
-/* An interval takes a millisecond; a thread a fraction of that. */
-enum { WORTH_THREADS = 8 };
 
 /* Everything about a column but its interval, which takes a while. */
 static struct effect column_effect(const struct tested *t, const struct comparison *c, size_t column)
@@ -33,50 +28,39 @@ static struct effect column_effect(const struct tested *t, const struct comparis
     e.p_min = cell->p_min;
     if (!isnan(cell->p_adj))
         e.p_adj = fmin(1, fmax(cell->p_adj * t->share, t->p_adj));
-    if (e.p_min <= c->policy->alpha)
-        e.mde = mde_paired(cell->sd, cell->n, c->policy->alpha, POWER);
+    if (e.p_min * t->share <= c->policy->alpha)
+        e.mde = cell->n == t->pairs.n_tasks ? cell->sd * t->mde_of_one
+                                            : mde_paired(cell->sd, cell->n, c->policy->alpha / t->share, POWER);
     return e;
 }
 
-static enum status add_interval(const struct tested *t, const struct comparison *c, size_t column, struct effect *e,
-                                struct error *err)
-{
-    struct interval limits;
-    double *diff = NULL;
-    enum status st;
-    size_t i;
-
-    TRY(mem_new(t->pairs.n_tasks, sizeof *diff, &diff, err));
-    for (i = 0; i < t->pairs.n_tasks; i++)
-        diff[i] = t->pairs.diff[i * t->pairs.n_columns + column];
-    st = interval_signflip(&t->flips, diff, c->policy->alpha, &limits, err);
-    free(diff);
-    TRY(st);
-    e->ci_lo = limits.lo;
-    e->ci_hi = limits.hi;
-    return OK;
-}
-
-/* For the eye, beside those that decide. */
-static enum status bootstrap(const struct tested *t, const struct comparison *c, const size_t *column, size_t n,
-                             struct interval *ret, struct error *err)
+/* Those that decide, and the bootstrap's, for the eye, beside them. decides, bca: [n] */
+static enum status find_intervals(const struct tested *t, const struct comparison *c, const size_t *column, size_t n,
+                                  struct interval *decides, struct interval *bca, struct error *err)
 {
     const struct pairs *p = &t->pairs;
+    double alpha = c->policy->alpha;
 
-    return bca_intervals(p->diff, p->n_tasks, p->n_columns, column, n, c->seed, BCA_RESAMPLES, c->policy->alpha, ret,
-                         err);
+    TRY(interval_signflip(&t->flips, p->diff, p->n_columns, column, n, alpha, decides, err));
+    return bca_intervals(p->diff, p->n_tasks, p->n_columns, column, n, c->seed, BCA_RESAMPLES, alpha, bca, err);
+}
+
+static void put_intervals(struct effect *e, const struct interval *decides, const struct interval *bca)
+{
+    e->ci_lo = decides->lo;
+    e->ci_hi = decides->hi;
+    e->bca_lo = bca->lo;
+    e->bca_hi = bca->hi;
 }
 
 /* Both intervals of one column. */
 static enum status add_intervals(const struct tested *t, const struct comparison *c, size_t column, struct effect *e,
                                  struct error *err)
 {
-    struct interval bca;
+    struct interval decides, bca;
 
-    TRY(add_interval(t, c, column, e, err));
-    TRY(bootstrap(t, c, &column, 1, &bca, err));
-    e->bca_lo = bca.lo;
-    e->bca_hi = bca.hi;
+    TRY(find_intervals(t, c, &column, 1, &decides, &bca, err));
+    put_intervals(e, &decides, &bca);
     return OK;
 }
 
@@ -170,7 +154,7 @@ static size_t needed(const struct tested *t, const struct comparison *c)
         return attainable;
     /* Outside: the move itself must be found. Inside: the interval, one-sided at alpha, must leave room. */
     if (room < 0)
-        enough = mde_pairs_for(sd, fabs(f->effect.delta), alpha, POWER);
+        enough = mde_pairs_for(sd, fabs(f->effect.delta), alpha / t->share, POWER);
     else
         enough = mde_pairs_for(sd, room, 2 * alpha, POWER);
     if (!enough || !attainable)
@@ -208,6 +192,7 @@ static enum status judge_tested(struct tested *t, const struct comparison *c, st
     enum verdict cells;
     char *text = NULL;
 
+    t->mde_of_one = mde_paired(1, t->pairs.n_tasks, c->policy->alpha / t->share, POWER);
     f->effect = column_effect(t, c, t->pairs.n_cells);
     TRY(add_intervals(t, c, t->pairs.n_cells, &f->effect, err));
     f->margin = spread_margin(t, c);
@@ -265,7 +250,6 @@ struct moves {
         size_t column;
         enum verdict verdict;
         struct effect effect;
-        enum status status;
     } * items; /* owned */
     size_t n;
 };
@@ -291,32 +275,21 @@ static enum status find_moves(struct moves *m, size_t n_columns, struct error *e
     return OK;
 }
 
-static void add_one_interval(void *context, size_t item, int thread)
+static enum status bound_moves(struct moves *m, struct error *err)
 {
-    struct moves *m = context;
-    struct move *move = &m->items[item];
-
-    (void)thread;
-    move->status = add_interval(m->t, m->c, move->column, &move->effect, NULL);
-}
-
-static enum status bootstrap_moves(struct moves *m, struct error *err)
-{
-    struct interval *bca = NULL;
+    struct interval *both = NULL;
     size_t *column = NULL, i;
     enum status st;
 
-    TRY(mem_new(m->n, sizeof *bca, &bca, err));
+    TRY(mem_new(2 * m->n, sizeof *both, &both, err));
     st = mem_new(m->n, sizeof *column, &column, err);
     for (i = 0; i < m->n && st == OK; i++)
         column[i] = m->items[i].column;
     if (st == OK)
-        st = bootstrap(m->t, m->c, column, m->n, bca, err);
-    for (i = 0; i < m->n && st == OK; i++) {
-        m->items[i].effect.bca_lo = bca[i].lo;
-        m->items[i].effect.bca_hi = bca[i].hi;
-    }
-    free(bca);
+        st = find_intervals(m->t, m->c, column, m->n, both, both + m->n, err);
+    for (i = 0; i < m->n && st == OK; i++)
+        put_intervals(&m->items[i].effect, &both[i], &both[m->n + i]);
+    free(both);
     free(column);
     return st;
 }
@@ -328,8 +301,6 @@ static enum status put_finding(const struct moves *m, size_t i, struct arena *te
     AUTO(buf) words = {0};
     char *text = NULL;
 
-    if (move->status != OK)
-        return error_set(err, move->status, "metric '%s': no interval could be computed", m->t->family.metric);
     *ret = as_finding(m->t, &move->effect, move->column, move->verdict);
     words_finding(&words, ret, m->c->policy->alpha);
     TRY(buf_check(&words, err));
@@ -349,8 +320,7 @@ enum status family_findings(const struct tested *t, const struct comparison *c, 
     if (t->state != FAMILY_TESTED)
         return OK;
     TRY(find_moves(&m, t->pairs.n_cells > 1 ? t->pairs.n_columns : t->pairs.n_cells, err));
-    parallel_for(m.n, m.n < WORTH_THREADS ? 1 : cpu_threads(), add_one_interval, &m);
-    TRY(bootstrap_moves(&m, err));
+    TRY(bound_moves(&m, err));
     for (i = 0; i < m.n; i++)
         TRY(put_finding(&m, i, texts, &ret[(*n)++], err));
     return OK;

@@ -33,7 +33,8 @@ struct effect {
     double bca_lo, bca_hi;    /* the same by bootstrap, for the eye: BCa                         */
     double p, p_adj;          /* two-sided; adjusted over the family's cells and over families   */
     double p_min;             /* smallest p that n pairs can give                                */
-    double mde;               /* smallest |delta| that this sample detects with power 0.8        */
+    double mde;               /* smallest |delta| that this sample detects with power 0.8, after the
+                                 correction for the other metrics                                */
 };
 
 struct finding {

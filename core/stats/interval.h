@@ -12,13 +12,14 @@ struct interval {
     double lo, hi; /* both NaN when so few pairs bound no interval at this level */
 };
 
-/* The 1 - 2 alpha interval of the mean of one cell's differences: every m at which both one-sided sign-flip tests of
- * "the mean is m" give more than alpha. diff: [s->n_tasks]; what is not finite is a missing pair.
- * All differences equal (two pairs at least): the interval is that point. alpha in (0, 0.5).
+/* The 1 - 2 alpha intervals of the means of n cells' differences: every m at which both one-sided sign-flip tests of
+ * "the mean is m" give more than alpha. diff: [s->n_tasks][n_columns]; what is not finite is a missing pair; column:
+ * [n] those wanted. All differences equal (two pairs at least): the interval is that point. alpha in (0, 0.5).
  *
  * The test of d - m is decided by whether the mean over the flipped tasks lies below m. So its limits are order
  * statistics of the means over the flipped (and over the other) tasks, and no search is needed (Hartigan 1969). */
-MUST_CHECK enum status interval_signflip(const struct signflip *s, const double *diff, double alpha,
-                                         struct interval *ret, struct error *err);
+MUST_CHECK enum status interval_signflip(const struct signflip *s, const double *diff, size_t n_columns,
+                                         const size_t *column, size_t n, double alpha, struct interval *ret,
+                                         struct error *err);
 
 #endif

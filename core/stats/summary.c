@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Values from which the place of an order statistic is guessed. */
+enum { SAMPLE = 512 };
+
 void summary_add(struct summary_sum *s, double x)
 {
     double total = s->sum + x;
@@ -115,4 +118,52 @@ double summary_select(double *x, size_t n, size_t k)
             lo = j + 1;
     }
     return x[k];
+}
+
+/* Moves the values up to `cut`, or from it on, to the front; returns how many. Without a branch that depends on them.
+ */
+static size_t gather(const double *x, size_t n, double cut, double sign, double *out)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < n; i++) {
+        out[kept] = x[i];
+        kept += sign * x[i] <= cut;
+    }
+    return kept;
+}
+
+/* A value that somewhat more than k of n values are beneath, guessed from a few of them. */
+static double guess(const double *x, size_t n, size_t k, double sign)
+{
+    double few[SAMPLE];
+    size_t i, at = (size_t)((double)(SAMPLE) * ((double)k / (double)n + 0.04));
+
+    for (i = 0; i < SAMPLE; i++)
+        few[i] = sign * x[i * (n / SAMPLE)];
+    return summary_select(few, SAMPLE, at < SAMPLE ? at : SAMPLE - 1);
+}
+
+/* The k-th smallest of sign * x. `room`: [n + 1]; `x` stays as it is where the guess was good. */
+static double select_end(double *x, size_t n, size_t k, double sign, double *room)
+{
+    size_t kept = gather(x, n, guess(x, n, k, sign), sign, room);
+
+    if (kept > k)
+        return summary_select(room, kept, sign > 0 ? k : kept - 1 - k);
+    return summary_select(x, n, sign > 0 ? k : n - 1 - k);
+}
+
+void summary_select_ends(double *x, size_t n, size_t k, double *ret_low, double *ret_high)
+{
+    double *room = n > 4 * (size_t)SAMPLE ? malloc((n + 1) * sizeof *room) : NULL;
+
+    if (room) {
+        *ret_low = select_end(x, n, k, 1, room);
+        *ret_high = select_end(x, n, k, -1, room);
+    } else {
+        *ret_low = summary_select(x, n, k);
+        *ret_high = summary_select(x, n, n - 1 - k);
+    }
+    free(room);
 }

@@ -30,4 +30,7 @@ void summary_sort(double *x, size_t n);
 /* The k-th smallest (from 0) of n > k values; reorders x. Expected time O(n). NaN is not allowed. */
 double summary_select(double *x, size_t n, size_t k);
 
+/* The k-th smallest and the k-th largest, fast where k is a small share of n. The same rules. */
+void summary_select_ends(double *x, size_t n, size_t k, double *ret_low, double *ret_high);
+
 #endif

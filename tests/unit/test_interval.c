@@ -12,12 +12,13 @@ static struct interval limits(const double *diff, size_t n, double alpha)
     AUTO(signflip) s = {0};
     struct interval ret = {0};
     uint64_t stream[64];
+    const size_t column = 0;
     size_t i;
 
     for (i = 0; i < n; i++)
         stream[i] = i + 1;
     cr_assert(signflip_init(&s, stream, n, 0, SIGNFLIP_RESAMPLES, NULL) == OK);
-    cr_assert(interval_signflip(&s, diff, alpha, &ret, NULL) == OK);
+    cr_assert(interval_signflip(&s, diff, 1, &column, 1, alpha, &ret, NULL) == OK);
     return ret;
 }
 
@@ -82,4 +83,36 @@ Test(interval, of_equal_differences_is_that_point)
     cr_assert(close_to(got.lo, 0, (struct tol){0, 0}) && close_to(got.hi, 0, (struct tol){0, 0}));
     got = limits(one, 1, 0.05);
     cr_assert(isnan(got.lo) && isnan(got.hi));
+}
+
+/* Columns side by side have the intervals that each has alone, with gaps and with numbers that drown others. */
+Test(interval, columns_do_not_disturb_each_other)
+{
+    enum { TASKS = 21, CELLS = 11 };
+    double diff[TASKS * CELLS], one[TASKS];
+    struct interval all[CELLS], alone;
+    size_t column[CELLS], i, k;
+    AUTO(signflip) s = {0};
+    uint64_t stream[TASKS];
+
+    for (i = 0; i < TASKS; i++)
+        stream[i] = i + 1;
+    for (k = 0; k < CELLS; k++)
+        column[k] = k;
+    for (i = 0; i < TASKS * CELLS; i++)
+        diff[i] = (double)(i * 7919 % 1009) / 1009 - 0.3;
+    diff[4 * CELLS + 2] = NAN;
+    diff[5 * CELLS + 3] = 1e18;
+    for (i = 0; i < TASKS; i++)
+        diff[i * CELLS + 5] = 0.5;
+    cr_assert(signflip_init(&s, stream, TASKS, 0, SIGNFLIP_RESAMPLES, NULL) == OK);
+    cr_assert(interval_signflip(&s, diff, CELLS, column, CELLS, 0.05, all, NULL) == OK);
+    for (k = 0; k < CELLS; k++) {
+        for (i = 0; i < TASKS; i++)
+            one[i] = diff[i * CELLS + k];
+        alone = limits(one, TASKS, 0.05);
+        cr_assert(close_to(all[k].lo, alone.lo, (struct tol){0, 0}), "%zu: %g", k, all[k].lo);
+        cr_assert(close_to(all[k].hi, alone.hi, (struct tol){0, 0}), "%zu: %g", k, all[k].hi);
+    }
+    cr_assert(close_to(all[5].lo, 0.5, (struct tol){0, 0}));
 }

@@ -64,3 +64,33 @@ Test(summary, selects_what_sorting_would_put_there)
         copy[i] = 4;
     cr_assert(close_to(summary_select(copy, 97, 96), 4, tight));
 }
+
+/* Sorted, in steps, mostly ties, and spoilt for the guess: each end as sorting has it. */
+Test(summary, both_ends_are_those_of_sorting)
+{
+    enum { N = 5000 };
+    static const size_t ranks[] = {0, 3, 250, 2499, 4999};
+    static double x[N], sorted[N];
+    size_t kind, i, k;
+
+    for (kind = 0; kind < 4; kind++)
+        for (k = 0; k < sizeof ranks / sizeof *ranks; k++) {
+            double low, high;
+
+            for (i = 0; i < N; i++) {
+                double random = (double)(i * 7919 % 5003);
+
+                x[i] = kind == 0   ? (double)i
+                       : kind == 1 ? random
+                       : kind == 2 ? floor(random / 2000)
+                       : i % 9     ? -random
+                                   : 9;
+                sorted[i] = x[i];
+            }
+            summary_sort(sorted, N);
+            summary_select_ends(x, N, ranks[k], &low, &high);
+            cr_assert(close_to(low, sorted[ranks[k]], (struct tol){0, 0}), "kind %zu rank %zu", kind, ranks[k]);
+            cr_assert(close_to(high, sorted[N - 1 - ranks[k]], (struct tol){0, 0}), "kind %zu rank %zu", kind,
+                      ranks[k]);
+        }
+}
