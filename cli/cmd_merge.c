@@ -6,6 +6,7 @@
 #include "core/base/scope.h"
 #include "core/io/runfile.h"
 #include "core/io/taskset_read.h"
+#include "core/metrics/compute.h"
 #include "core/model/merge.h"
 
 #include <string.h>
@@ -46,6 +47,7 @@ static enum status add_run(struct run *into, const char *path, struct error *err
     enum status st;
 
     TRY(runfile_read(&part, path, err));
+    compute_forget_turns(&part);
     st = run_merge(into, &part, err);
     if (st != OK)
         error_context(err, "'%s'", path);
@@ -65,8 +67,10 @@ static enum status run(struct call *c, struct error *err)
     for (i = 0; i < c->opts.n_words; i++)
         TRY(place_check(output, c->opts.words[i], err));
     TRY(runfile_read(&run, c->opts.words[0], err));
+    compute_forget_turns(&run);
     for (i = 1; i < c->opts.n_words; i++)
         TRY(add_run(&run, c->opts.words[i], err));
+    TRY(compute_turns(&run, err));
     TRY(check_complete(&run, err));
     TRY(stamp_tool(&run, run.provenance.seed, opts_flag(&c->opts, "reproducible"), err));
     TRY(place_make(output, err));

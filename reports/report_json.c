@@ -308,6 +308,11 @@ static void put_judgement(struct json_out *j, const struct report_input *in)
         put_finding(j, NULL, &v->findings[i]);
     json_out_close(j, ']');
     put_limits(j, v);
+    json_out_open(j, "conversations", '{');
+    json_out_size(j, "n", v->n_conversations);
+    json_out_size(j, "shorter_in_base", v->n_shorter_base);
+    json_out_size(j, "shorter_in_cand", v->n_shorter_cand);
+    json_out_close(j, '}');
     json_out_texts(j, "missing", v->missing, v->n_missing);
     json_out_texts(j, "added", v->added, v->n_added);
     json_out_texts(j, "not_measured", v->not_measured, v->n_not_measured);

@@ -8,6 +8,7 @@
 #include "core/gate/limits.h"
 #include "core/gate/onset.h"
 #include "core/gate/overall.h"
+#include "core/gate/survival.h"
 #include "core/metrics/registry.h"
 #include "core/metrics/reserved.h"
 #include "core/stats/multiple.h"
@@ -302,6 +303,7 @@ static enum status judge(struct judgement *j, struct comparison *c, struct error
     TRY(find_findings(&w, c, j, err));
     TRY(find_not_measured(c, j, err));
     TRY(limits_check(j, c, err));
+    survival_count(j, c);
     TRY(onset_find(j, c, err));
     return overall_judge(j, c, w.items, err);
 }

@@ -135,6 +135,28 @@ static enum status find_lost(struct lost *ret, const struct comparison *c, const
     return OK;
 }
 
+/* A metric may be absent because its source was left out, which is a choice, or although its source is there: then
+ * something broke, and a gate that passes over it passes on nothing. */
+static void find_gone(struct tested *t, const struct comparison *c)
+{
+    bool is_attention = strncmp(t->family.metric, "attn.", 5) == 0, has_source = false;
+    size_t i, k;
+
+    for (i = 0; i < c->n_cand; i++) {
+        const struct run *r = &c->cand[i];
+
+        has_source = has_source || (is_attention ? r->provenance.n_dumps : r->n_exchanges) > 0;
+        for (k = 0; k < r->n_cubes; k++)
+            if ((strncmp(r->cubes[k].metric, "attn.", 5) == 0) == is_attention && cube_count(&r->cubes[k]) > 0)
+                has_source = true;
+    }
+    t->is_gone = has_source;
+    t->without = has_source ? NULL : is_attention ? "attention" : "replies";
+    t->why_unpaired = has_source ? "not measured in the candidate, though the base has it and the candidate what it is "
+                                   "measured from"
+                                 : "not measured in the candidate";
+}
+
 enum status family_test(struct tested *t, const struct comparison *c, const struct cube *metric, struct arena *texts,
                         struct error *err)
 {
@@ -149,7 +171,7 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     if (t->follows_length)
         t->family.role = t->family.worst.role = ROLE_ADVISORY;
     if (!measured_in_any(c->cand, c->n_cand, metric->metric))
-        t->why_unpaired = "not measured in the candidate";
+        find_gone(t, c);
     else if (!measured_in_any(c->base, c->n_base, metric->metric))
         t->why_unpaired = "not measured in the base";
     if (t->why_unpaired)

@@ -36,6 +36,8 @@ struct tested {
     const struct rule_for *rule;
     enum family_state state;
     const char *why_unpaired; /* of FAMILY_UNPAIRED                                           */
+    bool is_gone;             /* the base has it, the candidate not, though what it is measured from is there */
+    const char *without;      /* the base has it, the candidate not, as it has none of this: "replies"        */
     struct pairs pairs;
     struct lost lost; /* of the two runs between which most is lost: with any, the family does not pass */
     struct signflip flips;

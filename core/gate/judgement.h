@@ -111,6 +111,8 @@ struct judgement {
     size_t n_pairs;
     const char **missing, **added; /* tasks of the base that a candidate run lacks; tasks in the candidate alone */
     size_t n_missing, n_added;
+    size_t n_conversations;                /* tasks of several turns, on both sides             */
+    size_t n_shorter_base, n_shorter_cand; /* those that end earlier in the base, the candidate */
     struct change *changes;
     size_t n_changes;
     bool causes_confounded; /* several of prompt, weights, served model changed at once */

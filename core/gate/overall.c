@@ -3,6 +3,7 @@
 #include "core/base/scope.h"
 #include "core/gate/limits.h"
 #include "core/gate/parts.h"
+#include "core/gate/survival.h"
 #include "core/gate/words.h"
 #include "core/stats/summary.h"
 
@@ -45,10 +46,13 @@ static bool counts(const struct family *f)
     return f->role == ROLE_PRIMARY;
 }
 
-/* Required, and there is nothing to decide on. A run-noise metric of one run is measured and stands outside. */
+/* Required, and there is nothing to decide on; or primary, in the base, and gone. A run-noise metric of one run is
+ * measured and stands outside. */
 static bool is_missing(const struct tested *t)
 {
-    return t->rule->required && (t->state == FAMILY_UNPAIRED || t->state == FAMILY_OTHER_MACHINE);
+    if (t->rule->required && (t->state == FAMILY_UNPAIRED || t->state == FAMILY_OTHER_MACHINE))
+        return true;
+    return t->is_gone && t->rule->role == ROLE_PRIMARY;
 }
 
 /* Required by name, and neither run has it. */
@@ -188,10 +192,31 @@ static enum status broken_limits(struct judgement *j, bool failing, struct error
     return OK;
 }
 
+/* Primary metrics that the base has and this candidate cannot have, as it was measured from less: nobody should take a
+ * pass for theirs too. */
+static enum status set_aside(struct judgement *j, const struct tested *t, struct error *err)
+{
+    AUTO(buf) b = {0};
+    size_t i, n = 0;
+
+    for (i = 0; i < j->n_families; i++) {
+        if (!t[i].without || t[i].rule->role != ROLE_PRIMARY)
+            continue;
+        if (n++ == 0)
+            buf_printf(&b, "warning: not judged, as the candidate was measured without %s: ", t[i].without);
+        else
+            buf_puts(&b, ", ");
+        buf_puts(&b, j->families[i].metric);
+    }
+    TRY(buf_check(&b, err));
+    return n ? reason(j, buf_text(&b), err) : OK;
+}
+
 static enum status find_reasons(struct judgement *j, const struct comparison *c, const struct tested *t,
                                 const struct tally *y, struct error *err)
 {
     static const enum verdict order[] = {VERDICT_REGRESSED, VERDICT_CHANGED, VERDICT_INCONCLUSIVE, VERDICT_IMPROVED};
+    const char *text = NULL;
     size_t i, n_verdict;
 
     /* A family gives two at most, limits six, the rest a handful. */
@@ -209,6 +234,10 @@ static enum status find_reasons(struct judgement *j, const struct comparison *c,
                    err));
     if (n_verdict == 0)
         TRY(reasons_of(j, c, t, VERDICT_PASS, err));
+    TRY(survival_words(j, &text, err));
+    if (text)
+        TRY(reason(j, text, err));
+    TRY(set_aside(j, t, err));
     return broken_limits(j, false, err);
 }
 

@@ -19,6 +19,11 @@ MUST_CHECK enum status compute_axes(struct run *run, const struct taskset *tasks
 /* Cubes of every metric with of_reply; a metric with no value at all adds no cube. `tasks` may be NULL. */
 MUST_CHECK enum status compute_replies(struct run *run, const struct taskset *tasks, struct error *err);
 
+/* Cubes of every metric with of_turns, from the cubes that are there; compute_replies() ends with it. Forgetting drops
+ * them, for runs that are joined: a conversation may lie in parts. */
+MUST_CHECK enum status compute_turns(struct run *run, struct error *err);
+void compute_forget_turns(struct run *run);
+
 /* Cubes of every metric with of_head or of_layer, streaming the dumps in tiles of at most `memory` bytes.
  * Notes rows that are NaN, zero, negative or off 1; ERR_FORMAT when over 1 % of rows are off by over 2 %, when weights
  * are negative or infinite, or when a sample has no valid row. */

@@ -109,5 +109,6 @@ enum status compute_replies(struct run *run, const struct taskset *tasks, struct
         }
     }
     TRY(note_tally(run, &tally, err));
-    return metric_cubes_keep(&cubes, run, err);
+    TRY(metric_cubes_keep(&cubes, run, err));
+    return compute_turns(run, err);
 }

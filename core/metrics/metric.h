@@ -30,9 +30,12 @@ struct metric {
     const char *example;    /* worked example with numbers */
 
     /* Exactly one of these; each gives NaN for a missing cell. */
-    double (*of_reply)(const struct reply_view *view);                  /* axes task, turn, repeat      */
-    double (*of_head)(const struct head_stats *head);                   /* task, turn[, repeat], layer, head */
-    double (*of_layer)(const struct head_stats *heads, size_t n_heads); /* task, turn[, repeat], layer       */
+    double (*of_reply)(const struct reply_view *view);                     /* axes task, turn, repeat      */
+    double (*of_head)(const struct head_stats *head);                      /* task, turn[, repeat], layer, head */
+    double (*of_layer)(const struct head_stats *heads, size_t n_heads);    /* task, turn[, repeat], layer       */
+    double (*of_turns)(const double *turn, const double *value, size_t n); /* task, repeat: from a conversation's
+                                                                              values of the metric `from`        */
+    const char *from;
 };
 
 #endif
