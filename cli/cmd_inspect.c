@@ -87,9 +87,10 @@ static enum status kind_of(const char *path, enum kind *ret, struct error *err)
 }
 
 /* A run in memory, read, or computed with what can be known without a task set. */
-static enum status load(struct run *run, const char *path, enum kind kind, const struct dump_options *how,
-                        struct error *err)
+static enum status load(struct run *run, const char *path, enum kind kind, const char *metric,
+                        const struct dump_options *how, struct error *err)
 {
+    struct attention_options attention = attention_options_default();
     AUTO(dump) dump = {0};
     struct dump *list = &dump;
     const struct backend *backend;
@@ -107,7 +108,8 @@ static enum status load(struct run *run, const char *path, enum kind kind, const
     TRY(dump_open_as(&dump, path, how, err));
     TRY(backend_choose("auto", &backend, err));
     TRY(compute_axes(run, NULL, &list, 1, err));
-    return compute_attention(run, &list, 1, backend, (size_t)256 << 20, err);
+    attention.check_mask = strcmp(metric, "attn.mask_leak") == 0;
+    return compute_attention(run, &list, 1, &attention, backend, (size_t)256 << 20, err);
 }
 
 static enum status not_there(const struct run *run, const char *name, const char *path, struct error *err)
@@ -147,7 +149,7 @@ static enum status inspect_metric(struct call *c, const char *path, enum kind ki
     TRY(dump_opts_read(&c->opts, &how, err));
     if (!metric_find(name) && kind != KIND_RUN)
         return not_there(&run, name, path, err);
-    TRY(load(&run, path, kind, &how, err));
+    TRY(load(&run, path, kind, name, &how, err));
     cube = run_cube(&run, name);
     if (!cube)
         return not_there(&run, name, path, err);

@@ -1,3 +1,4 @@
+#include "cli/attention_opts.h"
 #include "cli/cmd.h"
 #include "cli/dump_opts.h"
 #include "cli/inputs.h"
@@ -71,6 +72,7 @@ static const struct opt options[] = {
      .value = "SIZE",
      .key = "memory",
      .help = "memory for a tile of attention (default: 256M)"},
+    ATTENTION_OPTIONS,
     OPTION_SEED,
     {.name = "reproducible",
      .kind = OPT_FLAG,
@@ -82,6 +84,7 @@ static const struct opt options[] = {
 
 /* The options as values. */
 struct settings {
+    const struct opts *opts; /* borrowed: how attention is measured hangs on what is replayed */
     const char *taskset, *prompt, *replay, *output, *weights_version;
     const char *const *dumps;
     size_t n_dumps;
@@ -98,14 +101,17 @@ static void settings_done(struct settings *s)
 
 static enum status read_settings(struct settings *s, const struct opts *o, struct error *err)
 {
+    struct attention_options attention;
     uint64_t threads;
 
+    s->opts = o;
     s->taskset = opts_text(o, "taskset", NULL);
     s->prompt = opts_text(o, "prompt", NULL);
     s->replay = opts_text(o, "replay", NULL);
     s->output = opts_text(o, "output", NULL);
     s->weights_version = opts_text(o, "weights-version", NULL);
     s->dumps = opts_list(o, "dump", &s->n_dumps);
+    TRY(attention_opts_read(o, NULL, &attention, err)); /* a mistake is told before an endpoint is asked */
     TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
     TRY(live_options_read(&s->live, o, s->seed, err));
     if (!s->live.endpoint && !s->replay && s->n_dumps == 0)
@@ -157,19 +163,23 @@ static enum status apply_settings(struct run *run, const struct settings *s, str
 static enum status finish(struct run *run, struct replay *replay, const struct settings *s, const char *prompt,
                           const char *output, bool is_reproducible, struct error *err)
 {
+    struct attention_options attention;
     AUTO(inputs) in = {0};
 
     TRY(apply_settings(run, s, err));
+    TRY(attention_opts_read(s->opts, run, &attention, err));
     TRY(inputs_taskset(&in, run, s->taskset, err));
     TRY(inputs_prompt(run, prompt, err));
     TRY(inputs_dumps(&in, run, replay, s->dumps, s->n_dumps, &s->dump_options, err));
     TRY(replay_mention_dumps(s->replay, in.n_dumps, err));
-    if (in.copies_attention)
+    if (in.copies_attention) {
+        TRY(attention_opts_check_copied(&attention, run, err));
         TRY(replay_axes(replay, run, err));
+    }
     TRY(compute_axes(run, in.tasks, in.dump_list, in.n_dumps, err));
     TRY(compute_replies(run, in.tasks, err));
     message_progress("attention of %zu dumps …", in.n_dumps);
-    TRY(compute_attention(run, in.dump_list, in.n_dumps, s->backend, (size_t)s->memory, err));
+    TRY(compute_attention(run, in.dump_list, in.n_dumps, &attention, s->backend, (size_t)s->memory, err));
     message_progress_end();
     if (in.copies_attention)
         TRY(replay_copy_attention(replay, run, err));

@@ -40,6 +40,10 @@ static void add_provenance(struct desc *d, const struct provenance *p)
     desc_text(d, at, "recording_sha256", p->recording_hash.hex);
     desc_int(d, at, "context_limit", p->context_limit);
     desc_text(d, at, "context_limit_from", p->context_limit_from);
+    desc_text(d, at, "entropy_eps", p->entropy_eps);
+    desc_text(d, at, "collapse", p->collapse);
+    desc_bool(d, at, "implicit_sink", p->implicit_sink);
+    desc_bool(d, at, "mask_checked", p->mask_checked);
     desc_int(d, at, "seed", (int64_t)p->seed);
     desc_text(d, at, "tool_version", p->tool_version);
     desc_text(d, at, "tool_build", p->tool_build);

@@ -82,6 +82,11 @@ static const struct key {
     {"insecure", KEY_FLAG},
     {"keep_bodies", KEY_SIZE},
     {"count_tokens", KEY_TEXT},
+    {"check_mask", KEY_FLAG},
+    {"implicit_sink", KEY_FLAG},
+    {"on_nan", KEY_TEXT},
+    {"entropy_eps", KEY_TEXT},
+    {"collapse", KEY_TEXT},
 };
 
 enum { N_KEYS = sizeof keys / sizeof *keys };

@@ -227,6 +227,10 @@ static void put_run(struct json_out *j, const char *key, const struct run *r, co
     json_out_text(j, "recording_sha256", show_or(p->recording_hash.hex, NULL));
     json_out_int(j, "context_limit", p->context_limit);
     json_out_text(j, "context_limit_from", show_or(p->context_limit_from, NULL));
+    json_out_text(j, "entropy_eps", show_or(p->entropy_eps, NULL));
+    json_out_text(j, "collapse", show_or(p->collapse, NULL));
+    json_out_bool(j, "implicit_sink", p->implicit_sink);
+    json_out_bool(j, "mask_checked", p->mask_checked);
     put_dumps(j, p);
     put_place(j, "observed_on", &p->observed_on);
     put_place(j, "computed_on", &p->computed_on);

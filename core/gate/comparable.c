@@ -2,6 +2,9 @@
 #include "core/gate/changes.h"
 #include "core/gate/decide.h"
 
+#include "core/base/scope.h"
+#include "core/metrics/attention_options.h"
+
 #include <string.h>
 
 /* The first digits of a hash are enough for a reader. */
@@ -51,6 +54,22 @@ static enum status check_sampling(const struct run *base, const struct run *cand
                      known(b), known(c));
 }
 
+/* Where both have attention it must have been measured alike: another epsilon alone moves every entropy. */
+static enum status check_attention(const struct run *base, const struct run *cand, struct error *err)
+{
+    AUTO(buf) words = {0};
+
+    if (!attention_measured(base) || !attention_measured(cand))
+        return OK;
+    TRY(attention_options_differ(base, cand, &words, err));
+    if (!words.len)
+        return OK;
+    return error_set(err, ERR_NO_VERDICT,
+                     "not comparable: attention was measured in another way: %s: measure one of them again with the "
+                     "options of the other",
+                     buf_text(&words));
+}
+
 static enum status check_metrics(const struct run *base, const struct run *cand, struct error *err)
 {
     const unsigned cells = AXIS_BIT(AXIS_TASK) | AXIS_BIT(AXIS_LAYER) | AXIS_BIT(AXIS_HEAD);
@@ -97,6 +116,7 @@ enum status comparable_check(const struct run *base, const struct run *cand, str
     TRY(check_complete(cand, "candidate", err));
     TRY(check_taskset(&base->provenance, &cand->provenance, err));
     TRY(check_sampling(base, cand, err));
+    TRY(check_attention(base, cand, err));
     TRY(check_metrics(base, cand, err));
     return check_tasks(base, cand, err);
 }

@@ -308,6 +308,27 @@ static enum status judge(struct judgement *j, struct comparison *c, struct error
     return overall_judge(j, c, w.items, err);
 }
 
+/* A collapse by other numbers than the policy states is another metric. */
+static enum status check_collapse(const struct run *r, const struct policy *policy, struct error *err)
+{
+    struct attention_options o;
+    AUTO(buf) want = {0};
+    AUTO(buf) have = {0};
+
+    if (!policy->has_collapse || !run_cube(r, "attn.collapse"))
+        return OK;
+    TRY(attention_options_of(&o, r, err));
+    collapse_text(&policy->collapse, &want);
+    collapse_text(&o.collapse, &have);
+    TRY(buf_check(&want, err));
+    TRY(buf_check(&have, err));
+    if (strcmp(buf_text(&want), buf_text(&have)) == 0)
+        return OK;
+    return error_set(err, ERR_NO_VERDICT,
+                     "attn.collapse was measured with %s and the policy states %s: run again with --collapse %s",
+                     buf_text(&have), buf_text(&want), buf_text(&want));
+}
+
 enum status decide(struct judgement *ret, const struct run *base, size_t n_base, const struct run *cand, size_t n_cand,
                    const struct policy *policy, uint64_t seed, struct error *err)
 {
@@ -322,6 +343,10 @@ enum status decide(struct judgement *ret, const struct run *base, size_t n_base,
         for (k = 0; k < n_cand; k++)
             TRY(comparable_check(&base[i], &cand[k], err));
     TRY(comparable_candidates(cand, n_cand, err));
+    for (i = 0; i < n_base; i++)
+        TRY(check_collapse(&base[i], policy, err));
+    for (i = 0; i < n_cand; i++)
+        TRY(check_collapse(&cand[i], policy, err));
     TRY(judge(&j, &c, err));
     *ret = j;
     memset(&j, 0, sizeof j);

@@ -4,8 +4,9 @@
 
 #include "core/gate/judgement.h"
 
-/* One sentence in `err` and ERR_NO_VERDICT when the runs cannot be compared: another task set, sampling or metric
- * version, no common task, an incomplete run. Looks at provenance and axes alone, before any number is computed. */
+/* One sentence in `err` and ERR_NO_VERDICT when the runs cannot be compared: another task set, sampling, way to
+ * measure attention or metric version, no common task, an incomplete run. Looks at provenance and axes alone, before
+ * any number is computed. */
 MUST_CHECK enum status comparable_check(const struct run *base, const struct run *cand, struct error *err);
 
 /* The same among the candidate runs, and that they are of one version: what differs may be noise alone. */

@@ -242,9 +242,34 @@ static enum status check_ambiguous(const struct policy *p, const struct json_at 
     return OK;
 }
 
+static enum status take_collapse(struct policy *p, const struct json_at *top, struct error *err)
+{
+    static const char *const keys[] = {"bits", "weight", "samples"};
+    double value[3] = {NAN, NAN, NAN};
+    static const double max[3] = {64, 1, 1e6};
+    struct json_at at;
+    size_t i;
+
+    TRY(json_opt(top, "collapse", JSON_OBJECT, &at, err));
+    if (!at.value)
+        return OK;
+    TRY(json_only_keys(&at, keys, 3, err));
+    for (i = 0; i < 3; i++) {
+        TRY(take_number(&at, keys[i], 0, max[i], &value[i], err));
+        if (isnan(value[i]))
+            return json_bad(&at, err, "'collapse' needs bits, weight and samples, '%s' is missing", keys[i]);
+    }
+    if (!(value[0] > 0 && value[2] >= 1) || fabs(value[2] - floor(value[2])) > 0)
+        return json_bad(&at, err, "bits must be over 0, samples a whole number from 1");
+    p->has_collapse = true;
+    p->collapse = (struct collapse){value[0], value[1], (size_t)value[2]};
+    return OK;
+}
+
 static enum status take_top(struct policy *p, const struct json_at *top, struct error *err)
 {
-    static const char *const keys[] = {"schema", "alpha", "on_inconclusive", "max_errors", "metrics", "description"};
+    static const char *const keys[] = {"schema",  "alpha",       "on_inconclusive", "max_errors",
+                                       "metrics", "description", "collapse"};
     static const char *const outcomes[] = {"pass", "fail"};
     struct json_at must;
     const char *description;
@@ -267,6 +292,7 @@ static enum status take_top(struct policy *p, const struct json_at *top, struct 
     TRY(take_word(top, "on_inconclusive", outcomes, 2, &outcome, err));
     p->inconclusive_fails = outcome == 1;
     TRY(take_number(top, "max_errors", 0, 1, &p->max_errors, err));
+    TRY(take_collapse(p, top, err));
     TRY(take_rules(p, top, err));
     return check_ambiguous(p, top, err);
 }

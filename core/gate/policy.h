@@ -4,6 +4,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
+#include "core/metrics/attention_options.h"
 #include "core/model/cube.h"
 
 #include <stdbool.h>
@@ -47,6 +48,8 @@ struct policy {
     double alpha;            /* in (0, 0.5) */
     bool inconclusive_fails; /* on_inconclusive "fail": exit 3 instead of 0 */
     double max_errors;       /* share of requests that may have failed, in [0,1] */
+    bool has_collapse;       /* attn.collapse must have been measured with these numbers */
+    struct collapse collapse;
     struct rule_for *rules;
     size_t n_rules;
 };

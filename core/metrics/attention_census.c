@@ -10,9 +10,12 @@
 /* More rows than this share off by more than 2 %: the file does not hold what it says. */
 #define MAX_BAD_SUM_SHARE 0.01
 
-void census_init(struct census *c)
+/* With a sink that is no key rows sum to 1 at most, but for rounding. */
+#define MAX_SINK_SUM 1.02
+
+void census_init(struct census *c, const struct attention_options *options)
 {
-    *c = (struct census){.sum_min = INFINITY, .sum_max = -INFINITY};
+    *c = (struct census){.options = options, .sum_min = INFINITY, .sum_max = -INFINITY};
 }
 
 void census_done(struct census *c)
@@ -42,6 +45,10 @@ static void count_head(struct census *c, const struct dump_layer *l, const struc
     }
     if (h->n_sum_off && !c->n_sum_off)
         memcpy(c->sum_place, place, sizeof place);
+    if (h->leak_sum > c->leak_max * (double)h->n_rows[ROW_OK]) {
+        c->leak_max = h->leak_sum / (double)h->n_rows[ROW_OK];
+        memcpy(c->leak_place, place, sizeof place);
+    }
     c->n_sum_off += h->n_sum_off;
     c->n_sum_bad += h->n_sum_bad;
     c->sum_min = fmin(c->sum_min, h->sum_min);
@@ -52,17 +59,18 @@ static void count_head(struct census *c, const struct dump_layer *l, const struc
 static void count_collapses(struct census *c, const struct dump *d, const struct dump_layer *l, size_t sample,
                             const struct head_stats *heads)
 {
+    const struct collapse *numbers = &c->options->collapse;
     struct streak *streaks = c->streaks;
     size_t h;
 
     for (h = 0; h < l->n_heads; h++) {
-        if (!head_has_collapsed(&heads[h], 0.15, 0.95)) {
+        if (!head_has_collapsed(&heads[h], numbers->bits, numbers->weight)) {
             streaks[h].n = 0;
             continue;
         }
         if (streaks[h].n == 0)
             streaks[h].first = sample;
-        if (++streaks[h].n != COLLAPSE_SAMPLES)
+        if (++streaks[h].n != numbers->samples)
             continue;
         if (c->n_collapsed++ == 0)
             snprintf(c->collapse_place, sizeof c->collapse_place, "layer %lld, head %zu from sample '%.80s' on",
@@ -80,12 +88,11 @@ void census_add(struct census *c, const struct dump *d, size_t layer, size_t sam
     count_collapses(c, d, l, sample, heads);
 }
 
-enum status census_judge(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+/* What makes the dump no measure of attention. */
+static enum status refuse(const struct census *c, const struct dump *d, struct error *err)
 {
-    static const char *const what[N_ROW_STATUSES] = {
-        [ROW_ZERO] = "are all zero (fully masked)", [ROW_NAN] = "hold NaN (fully masked, or broken)"};
     uint64_t n_ok = c->n[ROW_OK];
-    int i;
+    bool may_lack = c->options->implicit_sink && !(c->sum_max > MAX_SINK_SUM);
 
     if (c->n[ROW_NEGATIVE])
         return error_set(
@@ -97,17 +104,51 @@ enum status census_judge(const struct census *c, struct run *run, const struct d
         return error_set(err, ERR_FORMAT,
                          "'%s': %llu rows hold infinities, the first in %s: dump the weights again in a wider type",
                          d->path, (unsigned long long)c->n[ROW_INF], c->place[ROW_INF]);
+    if (c->n[ROW_NAN] && c->options->fail_on_nan)
+        return error_set(
+            err, ERR_FORMAT,
+            "'%s': %llu rows hold NaN among the keys that their mask shows, the first in %s: dump it again, "
+            "or leave such rows out with --on-nan skip",
+            d->path, (unsigned long long)c->n[ROW_NAN], c->place[ROW_NAN]);
     if (n_ok == 0)
         return error_set(err, ERR_FORMAT,
                          "'%s': no row has weights to measure (%llu NaN, %llu all zero): dump it again", d->path,
                          (unsigned long long)c->n[ROW_NAN], (unsigned long long)c->n[ROW_ZERO]);
-    if ((double)c->n_sum_bad > MAX_BAD_SUM_SHARE * (double)n_ok)
+    if ((double)c->n_sum_bad > MAX_BAD_SUM_SHARE * (double)n_ok && !may_lack)
         return error_set(
             err, ERR_FORMAT,
             "'%s': %llu of %llu rows sum to something off 1 by more than 2 %% (between %.4g and %.4g), the first in "
-            "%s: "
-            "these are no softmax weights over the visible keys; check causal, window and lengths, or dump again",
-            d->path, (unsigned long long)c->n_sum_bad, (unsigned long long)n_ok, c->sum_min, c->sum_max, c->sum_place);
+            "%s: these are no softmax weights over the visible keys; check causal, window and lengths, or dump again%s",
+            d->path, (unsigned long long)c->n_sum_bad, (unsigned long long)n_ok, c->sum_min, c->sum_max, c->sum_place,
+            c->sum_max <= MAX_SINK_SUM ? "; where a learned sink takes the rest, as in gpt-oss, --implicit-sink" : "");
+    return OK;
+}
+
+static enum status note_sums(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+{
+    if (c->leak_max > 0)
+        TRY(run_note(run, err, "mask-leak",
+                     "'%s': weight stands on keys that the mask hides, %.3g a row at most, in %s; see attn.mask_leak",
+                     d->path, c->leak_max, c->leak_place));
+    if (!c->n_sum_off)
+        return OK;
+    if (c->options->implicit_sink && !(c->sum_max > MAX_SINK_SUM))
+        return run_note(run, err, "implicit-sink",
+                        "'%s': %llu of %llu rows leave up to %.3g of their weight to a sink that is no key", d->path,
+                        (unsigned long long)c->n_sum_off, (unsigned long long)c->n[ROW_OK], 1 - c->sum_min);
+    return run_note(run, err, "row-sums",
+                    "'%s': %llu of %llu rows sum to something off 1 (between %.6g and %.6g), the first in %s", d->path,
+                    (unsigned long long)c->n_sum_off, (unsigned long long)c->n[ROW_OK], c->sum_min, c->sum_max,
+                    c->sum_place);
+}
+
+enum status census_judge(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+{
+    static const char *const what[N_ROW_STATUSES] = {
+        [ROW_ZERO] = "are all zero (fully masked)", [ROW_NAN] = "hold NaN (fully masked, or broken)"};
+    int i;
+
+    TRY(refuse(c, d, err));
     for (i = 0; i < N_ROW_STATUSES; i++)
         if (what[i] && c->n[i])
             TRY(run_note(run, err, "masked-rows", "'%s': %llu rows %s and are left out, the first in %s", d->path,
@@ -115,12 +156,8 @@ enum status census_judge(const struct census *c, struct run *run, const struct d
     if (c->n_collapsed)
         TRY(run_note(
             run, err, "collapsed-heads",
-            "'%s': heads put nearly all weight on single keys over %d or more samples in a row (%llu such streaks), "
+            "'%s': heads put nearly all weight on single keys over %zu or more samples in a row (%llu such streaks), "
             "the first is %s; see attn.collapse",
-            d->path, (int)COLLAPSE_SAMPLES, (unsigned long long)c->n_collapsed, c->collapse_place));
-    if (c->n_sum_off)
-        TRY(run_note(run, err, "row-sums",
-                     "'%s': %llu of %llu rows sum to something off 1 (between %.6g and %.6g), the first in %s", d->path,
-                     (unsigned long long)c->n_sum_off, (unsigned long long)n_ok, c->sum_min, c->sum_max, c->sum_place));
-    return OK;
+            d->path, c->options->collapse.samples, (unsigned long long)c->n_collapsed, c->collapse_place));
+    return note_sums(c, run, d, err);
 }

@@ -58,6 +58,7 @@ struct fill {
     char *to;
     unsigned char *digests;
     size_t digest_step;
+    bool reads_hidden; /* what the spans do not show is wanted too */
 };
 MUST_CHECK enum status part_fill(const struct fill *fill, struct error *err);
 

@@ -76,6 +76,7 @@ uint64_t *part_profile(const struct part *part, size_t head)
 struct row_entropy_args part_args(const struct part *part, const void *weights, size_t head, size_t row, size_t n_heads,
                                   size_t n)
 {
+    const struct attention_options *o = part->pass->options;
     const struct dump_layer *l = part->layer;
     size_t first = part->first + row;
 
@@ -87,6 +88,10 @@ struct row_entropy_args part_args(const struct part *part, const void *weights, 
                                      .n_cols = l->n_cols,
                                      .query_col = part->sample->query_start - l->key_start + (int64_t)first,
                                      .sink_col = part->sample->first - l->key_start,
+                                     .check_mask = o->check_mask,
+                                     .implicit_sink = o->implicit_sink,
+                                     .eps_form = o->eps_form,
+                                     .entropy_eps = o->entropy_eps,
                                      .profile = part_profile(part, head)};
 }
 
@@ -120,8 +125,8 @@ static void fill_band(void *context, size_t item, int thread)
     struct digest_rows digest = {.rows = to, .n = n, .row_bytes = f->rows->row_bytes, .spans = spans};
 
     if (job->states[thread] == OK)
-        job->states[thread] =
-            dump_rows_read(f->rows, f->head + head, f->row + from, n, spans, to, &job->errors[thread]);
+        job->states[thread] = dump_rows_read(f->rows, f->head + head, f->row + from, n, f->reads_hidden ? NULL : spans,
+                                             to, &job->errors[thread]);
     if (job->states[thread] != OK)
         return;
     digest.element = dtype_bytes(f->rows->dump->layers[f->rows->layer].dtype);
@@ -246,6 +251,16 @@ static enum status begin_heads(struct pass *p, const struct dump_layer *l, struc
     return OK;
 }
 
+/* Rows by status, those without a visible key left out: they may not have been read. */
+static size_t seen_rows(const struct head_stats *h)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < N_ROW_STATUSES; i++)
+        n += i == ROW_EMPTY ? 0 : (size_t)h->n_rows[i];
+    return n;
+}
+
 enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sample, struct error *err)
 {
     struct part part = {.pass = p,
@@ -267,5 +282,9 @@ enum status pass_measure(struct pass *p, struct dump *d, size_t layer, size_t sa
     while (last > part.first && p->spans[last - 1].lo >= p->spans[last - 1].hi)
         last--;
     part.n = last - part.first;
-    return part.n ? measure(&part, err) : OK;
+    if (part.n)
+        TRY(measure(&part, err));
+    for (n = 0; n < l->n_heads; n++)
+        p->heads[n].n_rows[ROW_EMPTY] = l->n_rows - seen_rows(&p->heads[n]);
+    return OK;
 }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/io/dump.h"
 #include "core/metrics/attention_digest.h"
+#include "core/metrics/attention_options.h"
 #include "kernels/backend.h"
 
 #include <stddef.h>
@@ -14,6 +15,7 @@
  * a time, and what is kept of each row until its head is complete. */
 struct pass {
     const struct backend *backend;
+    const struct attention_options *options;
     size_t memory;
     struct head_stats *heads; /* owned: [heads] */
     unsigned char *digests;   /* owned: heads x DIGEST_BYTES, all zero where no row sees a key */

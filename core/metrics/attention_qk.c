@@ -38,7 +38,7 @@ static enum status read_keys(const struct part *part, const struct dump_rows *k,
 
     TRY(mem_grow(&p->key_digests, &p->cap_key_digests, tile->n_kv_heads * n_cols, DIGEST_BYTES, err));
     TRY(part_fill(&(struct fill){k, part->head / tile->group + tile->kv_head, tile->n_kv_heads, 0, n_cols, NULL, p->b,
-                                 p->key_digests, n_cols * DIGEST_BYTES},
+                                 p->key_digests, n_cols * DIGEST_BYTES, false},
                   err));
     for (i = 0; i < tile->n_kv_heads * tile->group; i++)
         memcpy(part_digest(part, tile->kv_head * tile->group + i, part->n),
@@ -69,7 +69,7 @@ static enum status measure_rows(const struct part *part, const struct dump_rows 
                                    .profile = place.profile};
 
     TRY(part_fill(&(struct fill){q, part->head + head, n_heads, part->first + row, n, NULL, p->a,
-                                 part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES},
+                                 part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES, false},
                   err));
     TRY(p->backend->qk_entropy(&args, p->tile, err));
     part_keep(part, p->tile, head, n_heads, row, n);

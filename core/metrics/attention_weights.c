@@ -58,7 +58,8 @@ static enum status measure_band(const struct band_job *job, struct band_worker *
                                  .spans = args.spans,
                                  .element = dtype_bytes(args.dtype)};
 
-    TRY(dump_rows_read(job->rows, part->head + head, part->first + row, n, args.spans, w->buffer, err));
+    TRY(dump_rows_read(job->rows, part->head + head, part->first + row, n, args.check_mask ? NULL : args.spans,
+                       w->buffer, err));
     digest_each(&digest, part_digest(part, head, row));
     return part->pass->backend->row_entropy(&args, part_row(part, head, row), err);
 }
@@ -147,7 +148,8 @@ enum status part_tiles(const struct part *part, const struct dump_rows *rows, st
             struct row_entropy_args args = part_args(part, p->a, head, row, heads, n);
 
             TRY(part_fill(&(struct fill){rows, part->head + head, heads, part->first + row, n, args.spans, p->a,
-                                         part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES},
+                                         part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES,
+                                         args.check_mask},
                           err));
             TRY(p->backend->row_entropy(&args, p->tile, err));
             part_keep(part, p->tile, head, heads, row, n);

@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-static double attn_collapse(const struct head_stats *head)
+static double attn_collapse(const struct head_stats *head, const struct attention_options *options)
 {
-    return head->n_multi ? (double)(head_has_collapsed(head, 0.15, 0.95) != 0) : NAN;
+    return head->n_multi ? (double)(head_has_collapsed(head, options->collapse.bits, options->collapse.weight) != 0)
+                         : NAN;
 }
 
 const struct metric metric_attn_collapse = {
@@ -17,7 +18,7 @@ const struct metric metric_attn_collapse = {
     .help = "1 where a head puts nearly all weight on single keys",
     .definition = "1 when over the sample's valid rows with two or more visible keys the mean entropy is under 0.15 "
                   "bit and the mean of the largest weight is over 0.95, else 0. Three such samples in a row, in file "
-                  "order, are noted in the run.",
+                  "order, are noted in the run. --collapse BITS,WEIGHT,SAMPLES takes other numbers than these three.",
     .example = "Rows (0.99, 0.01) and (0.995, 0.005): mean entropy 0.063 bit, mean largest weight 0.9925: 1.",
-    .of_head = attn_collapse,
+    .of_head_by = attn_collapse,
 };

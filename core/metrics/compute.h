@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/io/dump.h"
+#include "core/metrics/attention_options.h"
 #include "core/model/run.h"
 #include "core/model/taskset.h"
 #include "kernels/backend.h"
@@ -24,10 +25,12 @@ MUST_CHECK enum status compute_replies(struct run *run, const struct taskset *ta
 MUST_CHECK enum status compute_turns(struct run *run, struct error *err);
 void compute_forget_turns(struct run *run);
 
-/* Cubes of every metric with of_head or of_layer, streaming the dumps in tiles of at most `memory` bytes.
- * Notes rows that are NaN, zero, negative or off 1; ERR_FORMAT when over 1 % of rows are off by over 2 %, when weights
- * are negative or infinite, or when a sample has no valid row. */
+/* Cubes of every metric of heads or layers, and their fingerprints, streaming the dumps in tiles of at most `memory`
+ * bytes. Notes rows that are NaN, zero, negative or off 1; ERR_FORMAT when over 1 % of rows are off by over 2 %, when
+ * weights are negative or infinite, when there is no valid row, and where `options` refuse NaN. The run keeps the
+ * options. */
 MUST_CHECK enum status compute_attention(struct run *run, struct dump *const *dumps, size_t n_dumps,
-                                         const struct backend *backend, size_t memory, struct error *err);
+                                         const struct attention_options *options, const struct backend *backend,
+                                         size_t memory, struct error *err);
 
 #endif

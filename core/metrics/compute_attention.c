@@ -4,11 +4,13 @@
 #include "core/metrics/compute.h"
 #include "core/metrics/compute_cubes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* A sum for a cell and how many samples (repeats of one turn) went into it. */
 static void fill_cells(struct metric_cubes *cubes, double *const *counts, const struct run *run,
-                       const struct dump_layer *l, const struct dump_sample *s, const struct head_stats *heads)
+                       const struct dump_layer *l, const struct dump_sample *s, const struct head_stats *heads,
+                       const struct attention_options *options)
 {
     size_t at[N_AXES] = {[AXIS_TASK] = axes_find_task(&run->axes, s->task),
                          [AXIS_TURN] = axes_find(&run->axes, AXIS_TURN, s->turn),
@@ -17,10 +19,12 @@ static void fill_cells(struct metric_cubes *cubes, double *const *counts, const 
 
     for (i = 0; i < cubes->n; i++) {
         const struct metric *m = cubes->metrics[i];
-        size_t n = m->of_head ? l->n_heads : 1;
+        size_t n = m->of_layer ? 1 : l->n_heads;
 
         for (h = 0; h < n; h++) {
-            double value = m->of_head ? m->of_head(&heads[h]) : m->of_layer(heads, l->n_heads);
+            double value = m->of_head    ? m->of_head(&heads[h])
+                           : m->of_layer ? m->of_layer(heads, l->n_heads)
+                                         : m->of_head_by(&heads[h], options);
             size_t cell;
 
             at[AXIS_HEAD] = h;
@@ -46,6 +50,32 @@ static void add_digest(unsigned char *to, const unsigned char *digest)
     }
 }
 
+static_assert((int)PROFILE_BINS == (int)PROFILE_BUCKETS, "a bin is a bucket of the kernels");
+
+/* Weight in units of the kernels, whole numbers that a double holds; repeats of a turn are taken together. */
+static void add_profile(double *to, const uint64_t *profile)
+{
+    size_t i;
+
+    for (i = 0; i < PROFILE_BINS; i++)
+        to[i] = (isnan(to[i]) ? 0 : to[i]) + (double)profile[i];
+}
+
+/* To shares; a head without weight has none. */
+static void normalise_profiles(struct fingerprints *f)
+{
+    size_t len = fingerprints_len(f), cell, i;
+
+    for (cell = 0; cell < len; cell++) {
+        double *profile = f->profile + cell * PROFILE_BINS, sum = 0;
+
+        for (i = 0; i < PROFILE_BINS; i++)
+            sum += profile[i];
+        for (i = 0; i < PROFILE_BINS; i++)
+            profile[i] = sum > 0 ? profile[i] / sum : NAN;
+    }
+}
+
 static void fill_fingerprints(struct run *run, const struct dump_layer *l, const struct dump_sample *s,
                               const struct pass *p)
 {
@@ -56,8 +86,12 @@ static void fill_fingerprints(struct run *run, const struct dump_layer *l, const
     size_t h;
 
     for (h = 0; h < l->n_heads; h++) {
+        size_t cell;
+
         at[AXIS_HEAD] = h;
-        add_digest(f->digest + fingerprints_index(f, at) * DIGEST_BYTES, p->digests + h * DIGEST_BYTES);
+        cell = fingerprints_index(f, at);
+        add_digest(f->digest + cell * DIGEST_BYTES, p->digests + h * DIGEST_BYTES);
+        add_profile(f->profile + cell * PROFILE_BINS, p->profiles + h * PROFILE_BUCKETS);
     }
 }
 
@@ -67,10 +101,15 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
     AUTO(census) census = {0};
     size_t layer, sample;
 
-    census_init(&census);
+    census_init(&census, p->options);
     for (layer = 0; layer < d->n_layers; layer++) {
         const struct dump_layer *l = &d->layers[layer];
 
+        if (l->kind == DUMP_QK && p->options->eps_form != EPS_NONE)
+            return error_set(err, ERR_USAGE,
+                             "'%s', layer %lld holds queries and keys: an epsilon is for stored weights, leave "
+                             "--entropy-eps out",
+                             d->path, (long long)l->index);
         TRY(census_begin_layer(&census, l, err));
         for (sample = 0; sample < d->n_samples; sample++) {
             enum status st = pass_measure(p, d, layer, sample, err);
@@ -80,7 +119,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
                 return st;
             }
             census_add(&census, d, layer, sample, p->heads);
-            fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads);
+            fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads, p->options);
             fill_fingerprints(run, l, &d->samples[sample], p);
         }
     }
@@ -90,7 +129,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
 
 static bool reads_attention(const struct metric *metric)
 {
-    return metric->of_head || metric->of_layer;
+    return metric->of_head || metric->of_head_by || metric->of_layer;
 }
 
 /* Repeats of a turn are averaged: a cell of attention has no repeat axis. */
@@ -104,10 +143,11 @@ static void average(struct metric_cubes *cubes, double *const *counts)
                 cubes->cubes[i].values[cell] /= counts[i][cell];
 }
 
-enum status compute_attention(struct run *run, struct dump *const *dumps, size_t n_dumps, const struct backend *backend,
-                              size_t memory, struct error *err)
+enum status compute_attention(struct run *run, struct dump *const *dumps, size_t n_dumps,
+                              const struct attention_options *options, const struct backend *backend, size_t memory,
+                              struct error *err)
 {
-    AUTO(pass) pass = {.backend = backend, .memory = memory};
+    AUTO(pass) pass = {.backend = backend, .options = options, .memory = memory};
     AUTO(metric_cubes) cubes = {0};
     AUTO(arena) arena = {0};
     double **counts = NULL;
@@ -124,5 +164,7 @@ enum status compute_attention(struct run *run, struct dump *const *dumps, size_t
     for (i = 0; i < n_dumps; i++)
         TRY(compute_dump(run, dumps[i], &pass, &cubes, counts, err));
     average(&cubes, counts);
+    normalise_profiles(&run->fingerprints);
+    TRY(attention_options_keep(options, run, err));
     return metric_cubes_keep(&cubes, run, err);
 }

@@ -4,6 +4,7 @@
 #define CORE_METRICS_METRIC_H
 
 #include "core/client/reply.h"
+#include "core/metrics/attention_options.h"
 #include "core/metrics/intent.h"
 #include "core/model/cube.h"
 #include "core/model/provenance.h"
@@ -30,8 +31,9 @@ struct metric {
     const char *example;    /* worked example with numbers */
 
     /* Exactly one of these; each gives NaN for a missing cell. */
-    double (*of_reply)(const struct reply_view *view);                     /* axes task, turn, repeat      */
-    double (*of_head)(const struct head_stats *head);                      /* task, turn[, repeat], layer, head */
+    double (*of_reply)(const struct reply_view *view); /* axes task, turn, repeat      */
+    double (*of_head)(const struct head_stats *head);  /* task, turn[, repeat], layer, head */
+    double (*of_head_by)(const struct head_stats *head, const struct attention_options *options); /* the same axes */
     double (*of_layer)(const struct head_stats *heads, size_t n_heads);    /* task, turn[, repeat], layer       */
     double (*of_turns)(const double *turn, const double *value, size_t n); /* task, repeat: from a conversation's
                                                                               values of the metric `from`        */

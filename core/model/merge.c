@@ -30,6 +30,10 @@ static enum status check_same(const struct run *a, const struct run *b, struct e
     TRY(same_text("the weights' hash", p->weights_sha256, q->weights_sha256, err));
     TRY(same_text("the weights' version", p->weights_version, q->weights_version, err));
     TRY(same_text("the sampling", p->sampling, q->sampling, err));
+    TRY(same_text("the entropy epsilon", p->entropy_eps, q->entropy_eps, err));
+    TRY(same_text("the collapse numbers", p->collapse, q->collapse, err));
+    if (p->collapse[0] && q->collapse[0])
+        TRY(same_text("the implicit sink", p->implicit_sink ? "yes" : "no", q->implicit_sink ? "yes" : "no", err));
     TRY(same_text("the processor observed on", p->observed_on.cpu, q->observed_on.cpu, err));
     TRY(same_text("the GPU observed on", p->observed_on.gpu, q->observed_on.gpu, err));
     return same_text("the server", p->observed_on.server, q->observed_on.server, err);
@@ -256,6 +260,11 @@ static enum status add_provenance(struct run *into, const struct run *from, stru
         TRY(arena_strdup(&into->arena, q->prompt_version, &p->prompt_version, err));
         TRY(arena_strdup(&into->arena, from->prompt_json, &into->prompt_json, err));
     }
+    if (!p->collapse[0])
+        p->implicit_sink = q->implicit_sink;
+    p->mask_checked = p->mask_checked || q->mask_checked;
+    TRY(fill(into, &p->entropy_eps, q->entropy_eps, err));
+    TRY(fill(into, &p->collapse, q->collapse, err));
     TRY(fill(into, &p->model_asked, q->model_asked, err));
     TRY(fill(into, &p->model_served, q->model_served, err));
     TRY(fill(into, &p->weights_sha256, q->weights_sha256, err));

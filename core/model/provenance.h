@@ -42,7 +42,9 @@ struct provenance {
     struct sha256 recording_hash; /* of the manifest's bytes                         */
     int64_t context_limit;        /* tokens; 0 unknown                               */
     char *context_limit_from;     /* "option", "server", "taskset" or ""             */
-    struct dump_source *dumps;    /* [n_dumps], in the run's arena */
+    char *entropy_eps, *collapse; /* how attention was measured, as tare run takes it; "" by default */
+    bool implicit_sink, mask_checked;
+    struct dump_source *dumps; /* [n_dumps], in the run's arena */
     size_t n_dumps;
     struct place observed_on, computed_on;
     char *load;           /* how a live endpoint was asked, and how well that went: JSON; "" for other sources */

@@ -311,13 +311,14 @@ struct opened {
 
 static void measure_dump(struct dump *dump)
 {
+    const struct attention_options options = attention_options_default();
     const struct backend *backend = NULL;
     AUTO(run) run = {0};
     struct error err = {0};
 
     if (backend_choose("cpu", &backend, &err) != OK || run_init(&run, &err) != OK ||
         compute_axes(&run, NULL, &dump, 1, &err) != OK ||
-        compute_attention(&run, &dump, 1, backend, (size_t)256 << 20, &err) != OK)
+        compute_attention(&run, &dump, 1, &options, backend, (size_t)256 << 20, &err) != OK)
         give_up(dump->path, &err);
 }
 

@@ -42,6 +42,11 @@ static void other_version(struct run *r, int side)
     run_cube(&r[side], "attn.entropy")->version = 5;
 }
 
+static void other_epsilon(struct run *r, int side)
+{
+    r[side].provenance.entropy_eps = fake_text(&r[side], "add:1e-6");
+}
+
 static void other_axes(struct run *r, int side)
 {
     run_cube(&r[side], "attn.entropy")->axes &= ~AXIS_BIT(AXIS_HEAD);
@@ -64,6 +69,8 @@ static const struct {
     {no_taskset, {"the base run has the task set 'smoke ', the candidate run has none", "the base run has none"}},
     {other_sampling, {"base {\"temperature\":0.7}, candidate {\"temperature\":0}", "candidate {\"temperature\":0.7}"}},
     {other_version, {"definition version 5 in the base", "definition version 1 in the base run and 5"}},
+    {other_epsilon,
+     {"entropy epsilon base add:1e-06, candidate none", "entropy epsilon base none, candidate add:1e-06"}},
     {other_axes, {"over other axes", "over other axes"}},
     {other_tasks, {"no task in common, base begins with 'x'", "candidate with 'x'"}},
 };
