@@ -122,7 +122,7 @@ static bool is_attention(const struct cube *c)
 {
     const struct metric *m = metric_find(c->metric);
 
-    return m ? m->of_head || m->of_layer : strncmp(c->metric, "attn.", 5) == 0;
+    return m ? m->of_head || m->of_head_by || m->of_layer : strncmp(c->metric, "attn.", 5) == 0;
 }
 
 enum status replay_copy_attention(const struct replay *r, struct run *run, struct error *err)

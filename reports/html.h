@@ -38,4 +38,7 @@ void html_latency(struct buf *out, const struct series *s);
 /* Layer x head of one metric: the difference, or the value when there is no base. */
 void html_heat(struct buf *out, const struct series *s, const char *metric);
 
+/* Layer x head of how far the two sides' profiles are apart; nothing where that is not known, or they are the same. */
+void html_divergence(struct buf *out, const struct series *s);
+
 #endif

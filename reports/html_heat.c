@@ -16,7 +16,8 @@ struct heat {
     size_t n_layers, n_heads;
     double *value; /* owned: n_layers x n_heads */
     bool has_base;
-    double most; /* largest |value|: full colour */
+    bool is_divergence; /* of the judgement, not of a cube */
+    double most;        /* largest |value|: full colour */
     double width, cell_w, cell_h;
 };
 
@@ -27,6 +28,13 @@ static struct where cell_of(const struct heat *h, size_t layer, size_t head)
     w.layer = h->s->in->cand->axes.number[AXIS_LAYER][layer];
     w.head = h->s->in->cand->axes.number[AXIS_HEAD][head];
     return w;
+}
+
+static void heat_size(struct heat *h)
+{
+    h->cell_w = fmin(34, fmax(7, 780.0 / (double)h->n_layers));
+    h->cell_h = fmin(24, fmax(7, fmin(h->cell_w, 420.0 / (double)h->n_heads)));
+    h->width = fmax(LEFT + h->cell_w * (double)h->n_layers + 8, 320);
 }
 
 static bool heat_fill(struct heat *h, const struct series *s, const char *metric)
@@ -51,9 +59,38 @@ static bool heat_fill(struct heat *h, const struct series *s, const char *metric
         if (isfinite(h->value[i]))
             h->most = fmax(h->most, fabs(h->value[i]));
     }
-    h->cell_w = fmin(34, fmax(7, 780.0 / (double)h->n_layers));
-    h->cell_h = fmin(24, fmax(7, fmin(h->cell_w, 420.0 / (double)h->n_heads)));
-    h->width = fmax(LEFT + h->cell_w * (double)h->n_layers + 8, 320);
+    heat_size(h);
+    return true;
+}
+
+/* The divergences by the labels of the candidate. */
+static bool heat_fill_divergence(struct heat *h, const struct series *s)
+{
+    const struct divergence *d = &s->in->judgement->divergence;
+    const struct axes *axes = &s->in->cand->axes;
+    size_t i;
+
+    memset(h, 0, sizeof *h);
+    h->s = s;
+    h->metric = "attn.distance_js";
+    h->is_divergence = true;
+    h->n_layers = axes->n[AXIS_LAYER];
+    h->n_heads = axes->n[AXIS_HEAD];
+    h->value = calloc(h->n_layers * h->n_heads + 1, sizeof *h->value);
+    if (!h->value)
+        return false;
+    for (i = 0; i < h->n_layers * h->n_heads; i++)
+        h->value[i] = NAN;
+    for (i = 0; i < d->n_cells; i++) {
+        size_t layer = axes_find(axes, AXIS_LAYER, d->cells[i].where.layer);
+        size_t head = axes_find(axes, AXIS_HEAD, d->cells[i].where.head);
+
+        if (layer == SIZE_MAX || head == SIZE_MAX || isnan(d->cells[i].js))
+            continue;
+        h->value[layer * h->n_heads + head] = d->cells[i].js;
+        h->most = fmax(h->most, d->cells[i].js);
+    }
+    heat_size(h);
     return true;
 }
 
@@ -151,10 +188,15 @@ static void put_map(struct buf *out, const struct heat *h)
 
     buf_puts(out, "<figure class=\"card\" style=\"margin-top:1rem\"><figcaption><h3>");
     html_text(out, h->metric, 60);
-    buf_puts(out, h->has_base ? ", difference by layer and head</h3><small>Blue: lower in the candidate; orange: "
-                                "higher; colour grows with the square root. "
-                                "Outlined cells are significant and beyond the margin."
-                              : " by layer and head</h3><small>Darker is higher.");
+    if (h->is_divergence)
+        buf_puts(out,
+                 ", by layer and head</h3><small>How far a head's weight moved between distances, in bit: 0 for the "
+                 "same profile, 1 for none in common. Darker is further.");
+    else
+        buf_puts(out, h->has_base ? ", difference by layer and head</h3><small>Blue: lower in the candidate; orange: "
+                                    "higher; colour grows with the square root. "
+                                    "Outlined cells are significant and beyond the margin."
+                                  : " by layer and head</h3><small>Darker is higher.");
     buf_printf(out,
                "</small></figcaption>\n<div class=\"scroll\"><svg viewBox=\"0 0 %.0f %.0f\" style=\"min-width:%.0fpx;"
                "max-width:%.0fpx\" role=\"img\" aria-label=\"",
@@ -188,5 +230,19 @@ void html_heat(struct buf *out, const struct series *s, const char *metric)
         put_map(out, &h);
     else
         out->failed = true;
+    free(h.value);
+}
+
+void html_divergence(struct buf *out, const struct series *s)
+{
+    struct heat h;
+
+    if (!s->in->judgement || !s->in->judgement->divergence.n_cells ||
+        s->in->cand->axes.n[AXIS_LAYER] * s->in->cand->axes.n[AXIS_HEAD] > MOST_CELLS)
+        return;
+    if (!heat_fill_divergence(&h, s))
+        out->failed = true;
+    else if (h.most > 0)
+        put_map(out, &h);
     free(h.value);
 }

@@ -295,6 +295,7 @@ void html_attention(struct buf *out, const struct series *s)
             html_heat(out, s, maps[i]);
             break;
         }
+    html_divergence(out, s);
     buf_puts(out, "</section>\n");
 }
 

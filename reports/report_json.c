@@ -283,6 +283,67 @@ static void put_runs(struct json_out *j, const struct report_input *in)
     json_out_close(j, '}');
 }
 
+static void put_layer(struct json_out *j, const char *key, int64_t layer)
+{
+    if (layer < 0)
+        json_out_null(j, key);
+    else
+        json_out_int(j, key, layer);
+}
+
+/* Which bits of attention are the same: null where no digest is in both runs. */
+static void put_onset(struct json_out *j, const struct onset *o)
+{
+    size_t i;
+
+    if (!o->words) {
+        json_out_null(j, "onset");
+        json_out_text(j, "onset_reason", "no digest of attention is in both runs");
+        return;
+    }
+    json_out_open(j, "onset", '{');
+    json_out_size(j, "compared", o->n_cells);
+    json_out_size(j, "equal", o->n_equal);
+    json_out_size(j, "samples", o->n_samples);
+    json_out_size(j, "samples_equal", o->n_same);
+    json_out_size(j, "samples_from_first_layer", o->n_from_first);
+    put_layer(j, "first_layer", o->first);
+    put_layer(j, "equal_through_layer", o->before);
+    put_layer(j, "layer", o->layer);
+    json_out_open(j, "heads", '[');
+    for (i = 0; i < o->n_heads; i++)
+        json_out_int(j, NULL, o->heads[i]);
+    json_out_close(j, ']');
+    json_out_text(j, "words", o->words);
+    json_out_close(j, '}');
+}
+
+static void put_divergence(struct json_out *j, const struct divergence *d)
+{
+    size_t i;
+
+    if (!d->n_cells) {
+        json_out_null(j, "divergence");
+        json_out_text(j, "divergence_reason", "no profile of distances is in both runs, or the policy leaves it out");
+        return;
+    }
+    json_out_open(j, "divergence", '{');
+    json_out_text(j, "metric", "attn.distance_js");
+    json_out_text(j, "unit", "bit");
+    json_out_number(j, "margin", d->margin, "the policy has none");
+    json_out_open(j, "cells", '[');
+    for (i = 0; i < d->n_cells; i++) {
+        json_out_open(j, NULL, '{');
+        json_out_int(j, "layer", d->cells[i].where.layer);
+        json_out_int(j, "head", d->cells[i].where.head);
+        json_out_number(j, "js", d->cells[i].js, "no pair of profiles");
+        json_out_number(j, "within", d->cells[i].within, "one run on each side");
+        json_out_close(j, '}');
+    }
+    json_out_close(j, ']');
+    json_out_close(j, '}');
+}
+
 static void put_judgement(struct json_out *j, const struct report_input *in)
 {
     const struct judgement *v = in->judgement;
@@ -317,6 +378,8 @@ static void put_judgement(struct json_out *j, const struct report_input *in)
     json_out_size(j, "shorter_in_base", v->n_shorter_base);
     json_out_size(j, "shorter_in_cand", v->n_shorter_cand);
     json_out_close(j, '}');
+    put_onset(j, &v->onset);
+    put_divergence(j, &v->divergence);
     json_out_texts(j, "missing", v->missing, v->n_missing);
     json_out_texts(j, "added", v->added, v->n_added);
     json_out_texts(j, "not_measured", v->not_measured, v->n_not_measured);

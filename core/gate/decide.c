@@ -4,6 +4,7 @@
 #include "core/base/rng.h"
 #include "core/base/scope.h"
 #include "core/gate/changes.h"
+#include "core/gate/divergence.h"
 #include "core/gate/family.h"
 #include "core/gate/limits.h"
 #include "core/gate/onset.h"
@@ -71,21 +72,28 @@ static bool is_known(const struct work *w, const char *metric)
     return false;
 }
 
+static enum status test_cube(struct work *w, const struct comparison *c, const struct cube *cube, struct judgement *j,
+                             struct error *err)
+{
+    if (policy_rule(c->policy, cube->metric)->role == ROLE_OFF || is_known(w, cube->metric))
+        return OK;
+    TRY(mem_grow(&w->items, &w->cap, w->n + 1, sizeof *w->items, err));
+    memset(&w->items[w->n], 0, sizeof *w->items);
+    return family_test(&w->items[w->n++], c, cube, &j->arena, err);
+}
+
 static enum status test_cubes(struct work *w, const struct comparison *c, const struct run *from, struct judgement *j,
                               struct error *err)
 {
+    struct cube divergence;
     size_t i;
 
-    for (i = 0; i < from->n_cubes; i++) {
-        const struct cube *cube = &from->cubes[i];
-
-        if (policy_rule(c->policy, cube->metric)->role == ROLE_OFF || is_known(w, cube->metric))
-            continue;
-        TRY(mem_grow(&w->items, &w->cap, w->n + 1, sizeof *w->items, err));
-        memset(&w->items[w->n], 0, sizeof *w->items);
-        TRY(family_test(&w->items[w->n++], c, cube, &j->arena, err));
-    }
-    return OK;
+    for (i = 0; i < from->n_cubes; i++)
+        TRY(test_cube(w, c, &from->cubes[i], j, err));
+    if (!divergence_measured(from))
+        return OK;
+    divergence = divergence_cube();
+    return test_cube(w, c, &divergence, j, err);
 }
 
 /* A family that takes part: one whose differences are all 0 has p = 1 under every flip, so that it can never be
@@ -150,6 +158,7 @@ static enum status test_families(struct work *w, const struct comparison *c, str
     TRY(arena_new(&j->arena, w->n, sizeof *j->families, &j->families, err));
     for (i = 0; i < w->n; i++) {
         TRY(family_judge(&w->items[i], c, &j->arena, err));
+        TRY(divergence_keep(j, &w->items[i], err));
         j->families[i] = w->items[i].family;
     }
     j->n_families = w->n;
@@ -207,7 +216,7 @@ static bool has_values(const struct comparison *cmp, const char *metric)
     for (i = 0; i < cmp->n_cand; i++) {
         const struct cube *c = run_cube(&cmp->cand[i], metric);
 
-        if (c && cube_count(c) > 0)
+        if (divergence_is(metric) ? divergence_measured(&cmp->cand[i]) : c && cube_count(c) > 0)
             return true;
     }
     return false;

@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/scope.h"
+#include "core/gate/divergence.h"
 #include "core/gate/spread.h"
 #include "core/stats/relabel.h"
 
@@ -56,7 +57,7 @@ static enum status describe(struct family *f, const struct rule_for *rule, const
  * policy insists. */
 static bool follows_length(const struct tested *t, const struct comparison *c)
 {
-    static const char *const metrics[] = {"attn.entropy", "attn.max_weight", "attn.head_std"};
+    static const char *const metrics[] = {"attn.entropy", "attn.max_weight", "attn.head_std", "attn.distance_js"};
     size_t i;
 
     if (c->prompts_equal || t->rule->on_change == ON_CHANGE_REGRESSED)
@@ -71,6 +72,8 @@ static bool measured(const struct run *r, const char *metric)
 {
     const struct cube *c = run_cube(r, metric);
 
+    if (divergence_is(metric))
+        return divergence_measured(r);
     return c && cube_count(c) > 0;
 }
 
@@ -157,6 +160,15 @@ static void find_gone(struct tested *t, const struct comparison *c)
                                  : "not measured in the candidate";
 }
 
+static enum status find_pairs(struct tested *t, const struct comparison *c, const char *metric, struct error *err)
+{
+    t->only_rises = divergence_is(metric);
+    if (t->only_rises)
+        return divergence_pairs(&t->pairs, c, err);
+    TRY(find_lost(&t->lost, c, metric, err));
+    return pairs_init(&t->pairs, c->base, c->n_base, c->cand, c->n_cand, metric, err);
+}
+
 enum status family_test(struct tested *t, const struct comparison *c, const struct cube *metric, struct arena *texts,
                         struct error *err)
 {
@@ -180,8 +192,7 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
         t->state = FAMILY_OTHER_MACHINE;
         return OK;
     }
-    TRY(find_lost(&t->lost, c, metric->metric, err));
-    TRY(pairs_init(&t->pairs, c->base, c->n_base, c->cand, c->n_cand, metric->metric, err));
+    TRY(find_pairs(t, c, metric->metric, err));
     t->family.n_cells = t->pairs.n_cells;
     for (k = 0; k < t->pairs.n_cells; k++)
         t->family.n_compared += !isnan(pairs_mean(&t->pairs, t->pairs.diff, k));
@@ -191,6 +202,6 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     }
     if (metric->noise == NOISE_RUN)
         return spread_runs(t, c, err);
-    t->state = FAMILY_TESTED;
-    return run_test(t, c, err);
+    t->state = t->only_rises && !t->pairs.exchanged ? FAMILY_DESCRIBED : FAMILY_TESTED;
+    return t->state == FAMILY_TESTED ? run_test(t, c, err) : OK;
 }

@@ -28,7 +28,8 @@ enum family_state {
     FAMILY_UNPAIRED,   /* measured on one side alone, or no task has it on both */
     FAMILY_RUN_NOISE,  /* runs that show no noise of their own: not judged      */
     FAMILY_RUN_TESTED, /* tested over runs; with one on a side it only informs  */
-    FAMILY_OTHER_MACHINE
+    FAMILY_OTHER_MACHINE,
+    FAMILY_DESCRIBED /* a divergence of one run from one: it has no null to be tested against */
 };
 
 struct tested {
@@ -48,6 +49,7 @@ struct tested {
     struct run_t runs;           /* of FAMILY_RUN_NOISE and FAMILY_RUN_TESTED                 */
     double mde_of_one;           /* what all tasks detect where differences have deviation 1  */
     size_t n_open;               /* cells beyond the margin that are not significant          */
+    bool only_rises;             /* a divergence: what is below the noise is no move          */
     bool follows_length;         /* set aside: the prompts differ in length, and so it does   */
 };
 

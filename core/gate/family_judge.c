@@ -1,5 +1,6 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/gate/divergence.h"
 #include "core/gate/family.h"
 #include "core/gate/spread.h"
 #include "core/gate/words.h"
@@ -72,9 +73,11 @@ enum verdict family_moved(const struct tested *t, const struct comparison *c, co
     /* NaN compares false: no margin, nothing moves beyond it. */
     if (!(fabs(e->delta) > f->margin) || !(e->p_adj <= c->policy->alpha))
         return VERDICT_NONE;
+    if (t->only_rises && !(e->delta > 0))
+        return VERDICT_NONE;
     if (f->better == BETTER_HIGHER)
         return e->delta < 0 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
-    if (f->better == BETTER_LOWER)
+    if (f->better == BETTER_LOWER && !t->only_rises)
         return e->delta > 0 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
     if (on_change == ON_CHANGE_DEFAULT)
         on_change = c->prompts_equal && strncmp(f->metric, "attn.", 5) == 0 ? ON_CHANGE_REGRESSED : ON_CHANGE_CHANGED;
@@ -235,6 +238,8 @@ enum status family_judge(struct tested *t, const struct comparison *c, struct ar
                          c->other_machine));
         t->family.words = text;
         break;
+    case FAMILY_DESCRIBED:
+        return divergence_describe(t, c, texts, err);
     case FAMILY_UNPAIRED:
         t->family.words = t->why_unpaired;
         break;

@@ -95,6 +95,16 @@ struct onset {
     const char *words; /* NULL when nothing is known */
 };
 
+/* How far the runs' profiles are apart, by layer and head: attn.distance_js. */
+struct divergence {
+    struct divergence_cell {
+        struct where where;
+        double js, within; /* between the sides; among runs of one side, NaN with one run each */
+    } * cells;
+    size_t n_cells; /* 0: nothing is known */
+    double margin;
+};
+
 struct judgement {
     struct arena arena; /* owns texts and tables; names are borrowed from the runs */
     enum verdict verdict;
@@ -123,6 +133,7 @@ struct judgement {
     struct limit_result *limits;
     size_t n_limits;
     struct onset onset;
+    struct divergence divergence;
     const char **not_measured; /* metrics of the policy or the base that the candidate lacks */
     size_t n_not_measured;
 };

@@ -10,6 +10,7 @@
 #include "core/model/provenance.h"
 #include "kernels/row_stats.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What a reply's metric sees; pointers are borrowed for the call. */
@@ -30,7 +31,9 @@ struct metric {
     const char *definition; /* formula, rules for missing cells, source */
     const char *example;    /* worked example with numbers */
 
-    /* Exactly one of these; each gives NaN for a missing cell. */
+    bool is_of_pair; /* of two runs: core/gate computes it, and no run has it */
+
+    /* Else exactly one of these; each gives NaN for a missing cell. */
     double (*of_reply)(const struct reply_view *view); /* axes task, turn, repeat      */
     double (*of_head)(const struct head_stats *head);  /* task, turn[, repeat], layer, head */
     double (*of_head_by)(const struct head_stats *head, const struct attention_options *options); /* the same axes */
