@@ -191,6 +191,8 @@ static enum status finish(struct run *run, struct replay *replay, const struct s
     TRY(stamp_tool(run, s->seed, is_reproducible, err));
     TRY(place_make(output, err));
     TRY(runfile_write(run, output, err));
+    if (s->live.export_dir)
+        TRY(live_export(run, &s->live, output, err));
     if (run->n_exchanges && !in.tasks)
         message_say("no task set: what replies fulfil (intent.*) is not measured without --taskset");
     run_summary_say(run, output);

@@ -174,16 +174,22 @@ static enum status set_up(struct live *l, const char *taskset, const char *promp
     return OK;
 }
 
-enum status live_ask(struct live *l, const struct live_options *o, const char *taskset, const char *prompt,
-                     const char *output, struct error *err)
+/* A journal that nothing came into would only be in the way of the next try. */
+static void drop_empty_journals(const struct live *l)
+{
+    size_t i;
+
+    for (i = 0; i < l->n_arms; i++)
+        if (l->arms[i].journal.path && l->arms[i].journal.n_exchanges == 0)
+            unlink(l->arms[i].journal_path);
+}
+
+static enum status hold(struct live *l, const char *taskset, const char *prompt, const char *output, struct error *err)
 {
     struct load_arm arms[LIVE_MAX_ARMS] = {{0}};
-    struct load_options load = o->load;
+    struct load_options load = l->options->load;
     enum status st;
 
-    l->options = o;
-    if (!taskset)
-        return error_set(err, ERR_USAGE, "a live run needs questions: name a task set with --taskset DIR");
     TRY(set_up(l, taskset, prompt, output, arms, err));
     load.on_progress = live_say_progress;
     interrupt_begin();
@@ -193,6 +199,20 @@ enum status live_ask(struct live *l, const struct live_options *o, const char *t
     TRY(st);
     live_say_load(&load, &l->stats);
     return OK;
+}
+
+enum status live_ask(struct live *l, const struct live_options *o, const char *taskset, const char *prompt,
+                     const char *output, struct error *err)
+{
+    enum status st;
+
+    l->options = o;
+    if (!taskset)
+        return error_set(err, ERR_USAGE, "a live run needs questions: name a task set with --taskset DIR");
+    st = hold(l, taskset, prompt, output, err);
+    if (st != OK)
+        drop_empty_journals(l);
+    return st;
 }
 
 static bool is_finished(const struct live *l)

@@ -51,6 +51,10 @@ MUST_CHECK enum status live_ask(struct live *l, const struct live_options *o, co
 /* Gives a fresh run what arm `i` brought, and what is known of it. */
 MUST_CHECK enum status live_fill(const struct live *l, size_t i, struct run *run, struct error *err);
 
+/* --export-recording: the second arm's goes to a folder inside that is named for its run file. */
+MUST_CHECK enum status live_export(const struct run *run, const struct live_options *o, const char *output,
+                                   struct error *err);
+
 /* After the run files are written: takes away the journals of what is finished, and says how it went: OK, ERR_IO for a
  * server that failed too often, ERR_NO_VERDICT for an interrupted run. */
 MUST_CHECK enum status live_settle(const struct live *l, struct error *err);

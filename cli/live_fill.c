@@ -5,6 +5,7 @@
 #include "core/client/earlier.h"
 #include "core/client/probe.h"
 #include "core/io/machine.h"
+#include "core/io/recording_write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -190,4 +191,16 @@ enum status live_fill(const struct live *l, size_t i, struct run *run, struct er
     TRY(describe_server(l, a, run, err));
     TRY(describe_load(l, run, err));
     return note_end(l, run, err);
+}
+
+enum status live_export(const struct run *run, const struct live_options *o, const char *output, struct error *err)
+{
+    const char *slash = strrchr(output, '/');
+    AUTO(buf) dir = {0};
+
+    buf_puts(&dir, o->export_dir);
+    if (o->second.output && strcmp(output, o->second.output) == 0)
+        buf_printf(&dir, "/%s.recording", slash ? slash + 1 : output);
+    TRY(buf_check(&dir, err));
+    return recording_write(run, dir.data, err);
 }

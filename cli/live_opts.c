@@ -149,6 +149,8 @@ static enum status read_plan(struct live_options *l, const struct opts *o, uint6
     p->sample = 1;
     if (sample)
         TRY(read_share(sample, "sample", &p->sample, err));
+    if (p->sample <= 0)
+        return error_set(err, ERR_USAGE, "--sample '%.40s' leaves no task: take more than 0", sample);
     TRY(opts_u64(o, "repeat", 1, INT32_MAX, is_bounded ? 0 : 1, &repeats, err));
     p->repeats = (size_t)repeats;
     p->shuffles = opts_flag(o, "shuffle");
@@ -192,7 +194,7 @@ static enum status read_transport(struct live_options *l, const struct opts *o, 
     TRY(read_time(o, "first-token-timeout", (int64_t)300000000000, &t->first_ns, err));
     TRY(read_time(o, "idle-timeout", (int64_t)60000000000, &t->idle_ns, err));
     TRY(read_time(o, "timeout", (int64_t)600000000000, &t->total_ns, err));
-    TRY(opts_bytes(o, "max-reply-bytes", (uint64_t)32 << 20, &bytes, err));
+    TRY(opts_bytes(o, "max-reply-bytes", (uint64_t)16 << 20, &bytes, err));
     t->max_reply_bytes = bytes < (uint64_t)1 << 29 ? (size_t)bytes : (size_t)1 << 29;
     t->max_streams = l->load.concurrency;
     t->cacert = opts_text(o, "cacert", NULL);

@@ -1,6 +1,7 @@
 #include "core/client/chunk.h"
 
 #include "core/base/scope.h"
+#include "core/client/chunk_plain.h"
 #include "core/client/repair.h"
 
 #include <jansson.h>
@@ -334,7 +335,7 @@ static size_t read_values(struct chunk *c, const char *text, size_t len, size_t 
 
 enum status chunk_read(struct chunk *c, const char *text, size_t len, struct error *err)
 {
-    size_t at = read_values(c, text, len, 0);
+    size_t at = chunk_plain(c, text, len) ? len : read_values(c, text, len, 0);
 
     if (at < len) { /* what jansson refuses but servers send: cut pairs, stray bytes, counts beyond 64 bits */
         AUTO(buf) better = {0};

@@ -157,6 +157,7 @@ enum status journal_append(struct journal *j, const struct exchange *x, const st
     begin_record(j);
     journal_record_put(&j->record, x, events, bytes);
     st = write_record(j, err);
+    j->n_exchanges += st == OK;
     if (st == OK && clock_ns() - j->synced_ns > SYNC_EVERY_NS)
         st = journal_sync(j, err);
     j->cpu_ns += thread_cpu_ns() - before;
@@ -276,6 +277,7 @@ static enum status resume(struct journal *j, const char *header, struct run *run
     if (ftruncate(j->fd, (off_t)end) || lseek(j->fd, (off_t)end, SEEK_SET) < 0)
         return io_error(j->path, "written", err);
     j->len = end;
+    j->n_exchanges = run->n_exchanges;
     return OK;
 }
 

@@ -19,10 +19,11 @@
 struct journal {
     char *path; /* owned */
     int fd;
-    uint64_t len;      /* bytes of whole records          */
-    int64_t synced_ns; /* when it was last forced to disk */
-    int64_t cpu_ns;    /* spent on it                     */
-    struct buf record; /* owned: room for one              */
+    size_t n_exchanges; /* in it                           */
+    uint64_t len;       /* bytes of whole records          */
+    int64_t synced_ns;  /* when it was last forced to disk */
+    int64_t cpu_ns;     /* spent on it                     */
+    struct buf record;  /* owned: room for one              */
 };
 
 /* A new file, locked; ERR_USAGE when one is there. `header`: JSON object. */

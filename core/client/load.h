@@ -68,6 +68,7 @@ struct load_stats {
     double offered_rate;             /* conversations a second as scheduled; 0 in a closed loop  */
     double achieved_rate;            /* … as begun                                               */
     double mean_active, mean_wanted; /* requests on their way while there was work: as it was, as asked */
+    double work_s;                   /* how long there was work            */
     size_t max_active;
     int64_t lag_p50_ns, lag_p99_ns, lag_max_ns; /* from readable to taken, at most        */
     int64_t timer_p99_ns;                       /* from due to called                     */

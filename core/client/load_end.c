@@ -248,27 +248,33 @@ void loader_finish(struct loader *l)
     s->timer_p99_ns = lag_quantile(&t->timer_lag, 0.99);
     s->busy = total_ns > 0 ? (double)t->busy_ns / total_ns : 0;
     s->is_first_pass_whole = l->n_first_pass == l->plan.n * l->n_arms;
-    if (s->end == LOAD_FINISHED && s->state.n_answered == 0 && l->n_unreached_in_a_row > 0)
-        s->end = LOAD_UNREACHABLE;
+    s->work_s = l->work_s;
+    if (s->end == LOAD_FINISHED && s->state.n_answered == 0 && s->state.n_failed > 0) /* whatever the budget */
+        s->end = l->n_unreached_in_a_row > 0 ? LOAD_UNREACHABLE : LOAD_TOO_MANY_ERRORS;
 }
 
 /* Lags above this are no longer small beside what is measured. */
 #define MAX_LAG_NS ((int64_t)10000000)
+
+/* Shares of less time than that are chance. */
+#define LONG_ENOUGH_S 2.0
 
 /* A percentile of fewer is their maximum: one hiccup. */
 enum { FEW_TIMERS = 200 };
 
 const char *load_bottleneck(const struct load_options *o, const struct load_stats *s)
 {
+    bool is_long = s->work_s >= LONG_ENOUGH_S;
+
     if (s->lag_p99_ns > MAX_LAG_NS)
         return "reads waited for tare";
     if (s->n_timers >= FEW_TIMERS && s->timer_p99_ns > MAX_LAG_NS)
         return "this machine called tare too late";
-    if (s->busy > 0.9)
+    if (is_long && s->busy > 0.9)
         return "tare was busy nearly all the time";
     if (s->offered_rate > 0 && s->achieved_rate < 0.95 * s->offered_rate)
         return "requests were begun later than scheduled";
-    if (o->max_rate <= 0 && s->state.n_retries == 0 && s->mean_active < 0.9 * s->mean_wanted)
+    if (is_long && o->max_rate <= 0 && s->state.n_retries == 0 && s->mean_active < 0.9 * s->mean_wanted)
         return "fewer requests were on their way than asked for";
     return NULL;
 }

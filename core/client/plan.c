@@ -29,24 +29,54 @@ static double uniform(uint32_t high, uint32_t low)
     return ((double)(((uint64_t)high << 20) | (low >> 12)) + 0.5) / 4503599627370496.0;
 }
 
-static bool is_sampled(const struct task *task, double share)
-{
-    struct rng_block b = rng_at(rng_stream(task->id), STREAM_SAMPLE, 0);
+struct draw {
+    double hash;
+    size_t task;
+};
 
-    return share >= 1 || uniform(b.word[0], b.word[1]) < share;
+static int by_hash(const void *a, const void *b)
+{
+    const struct draw *x = a, *y = b;
+
+    if (x->hash < y->hash || x->hash > y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+static int by_task(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The tasks of the least hashes, so many that the share is reached. */
+static enum status sample(struct plan *p, const struct taskset *tasks, struct error *err)
+{
+    size_t n = (size_t)ceil(p->options.sample * (double)tasks->n_tasks - 1e-9), i;
+    struct draw *draws = NULL;
+
+    TRY(mem_new(tasks->n_tasks, sizeof *draws, &draws, err));
+    for (i = 0; i < tasks->n_tasks; i++) {
+        struct rng_block b = rng_at(rng_stream(tasks->tasks[i].id), STREAM_SAMPLE, 0);
+
+        draws[i] = (struct draw){.hash = uniform(b.word[0], b.word[1]), .task = i};
+    }
+    qsort(draws, tasks->n_tasks, sizeof *draws, by_hash);
+    for (i = 0; i < n && i < tasks->n_tasks; i++)
+        p->sampled[p->n++] = draws[i].task;
+    free(draws);
+    qsort(p->sampled, p->n, sizeof *p->sampled, by_task);
+    return OK;
 }
 
 enum status plan_init(struct plan *p, const struct taskset *tasks, const struct plan_options *o, struct error *err)
 {
-    size_t i;
-
     memset(p, 0, sizeof *p);
     p->options = *o;
     TRY(mem_new(tasks->n_tasks, sizeof *p->sampled, &p->sampled, err));
     TRY(mem_new(tasks->n_tasks, sizeof *p->order, &p->order, err));
-    for (i = 0; i < tasks->n_tasks; i++)
-        if (is_sampled(&tasks->tasks[i], o->sample))
-            p->sampled[p->n++] = i;
+    TRY(sample(p, tasks, err));
     if (p->n == 0)
         return error_set(err, ERR_USAGE, "a sample of %g %% leaves none of the %zu tasks: take a larger one",
                          o->sample * 100, tasks->n_tasks);

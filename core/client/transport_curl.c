@@ -353,6 +353,18 @@ static void note_connecting(struct transfer *x, CURL *easy)
         x->connect_ns = (int64_t)us * 1000;
 }
 
+/* A reply to another address than was asked would not be comparable, and a key must not follow it. */
+static void note_redirect(struct transfer *x, CURL *easy)
+{
+    char *to = NULL;
+
+    buf_puts(&x->failure, "redirected, which is not followed");
+    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
+        return;
+    buf_puts(&x->failure, ": name the address with --endpoint: ");
+    chunk_words(&x->failure, to, strlen(to), MAX_WORDS);
+}
+
 void transport_curl_judge(struct transport *t, struct transfer *x, int code)
 {
     struct stream_slot *s = x->stream;
@@ -365,6 +377,8 @@ void transport_curl_judge(struct transport *t, struct transfer *x, int code)
         return;
     }
     x->end = TRANSFER_WHOLE;
+    if (x->status >= 300 && x->status < 400)
+        note_redirect(x, s->easy);
     if (add_event(x, clock_ns(), 0) != OK) /* the end of the answer */
         buf_puts(&x->failure, "no memory for an answer");
 }

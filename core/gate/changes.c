@@ -278,11 +278,19 @@ enum status changes_machine(struct judgement *j, const struct run *base, const s
 {
     AUTO(buf) b = {0};
     AUTO(buf) c = {0};
+    bool is_bound = base->provenance.is_client_bound;
     char *text = NULL;
 
+    if (is_bound || cand->provenance.is_client_bound) {
+        TRY(arena_printf(&j->arena, &text, err, "since tare itself, not the server, held up the %s run",
+                         is_bound ? "base" : "candidate"));
+        *ret = text;
+        return OK;
+    }
     TRY(place_texts(&base->provenance.observed_on, &cand->provenance.observed_on, false, &b, &c, err));
     if (b.len || c.len)
-        TRY(arena_printf(&j->arena, &text, err, "base %s; candidate %s", buf_text(&b), buf_text(&c)));
+        TRY(arena_printf(&j->arena, &text, err, "observed on other hardware or another server: base %s; candidate %s",
+                         buf_text(&b), buf_text(&c)));
     *ret = text;
     return OK;
 }

@@ -11,8 +11,8 @@ MUST_CHECK enum status changes_find(struct judgement *j, const struct run *base,
 /* False when the runs' prompts, or those of their dumps, are known to differ. */
 bool changes_prompt_equal(const struct run *base, const struct run *cand);
 
-/* Latencies compare only where both were observed on the same hardware and server. NULL then; else what differs, a text
- * in j's arena. */
+/* Latencies compare only where both were observed on the same hardware and server, and neither by a client that was
+ * itself the bottleneck. NULL then; else why they do not, a text in j's arena. */
 MUST_CHECK enum status changes_machine(struct judgement *j, const struct run *base, const struct run *cand,
                                        const char **ret, struct error *err);
 

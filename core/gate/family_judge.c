@@ -234,8 +234,7 @@ enum status family_judge(struct tested *t, const struct comparison *c, struct ar
     case FAMILY_RUN_TESTED:
         return spread_judge(t, c, texts, err);
     case FAMILY_OTHER_MACHINE:
-        TRY(arena_printf(texts, &text, err, "not compared, observed on other hardware or another server: %s",
-                         c->other_machine));
+        TRY(arena_printf(texts, &text, err, "not compared, %s", c->other_machine));
         t->family.words = text;
         break;
     case FAMILY_DESCRIBED:

@@ -36,3 +36,21 @@ bool base64_decode(const char *text, size_t len, unsigned char *ret, size_t *ret
     /* What stands beyond the last whole byte must be zero: 4 bits after two digits, 2 after three. */
     return padding == 0 || (bits & (padding == 2 ? 15U : 3U)) == 0;
 }
+
+void base64_encode(const unsigned char *bytes, size_t len, struct buf *ret)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t i, k;
+
+    for (i = 0; i < len; i += 3) {
+        size_t n = len - i < 3 ? len - i : 3;
+        uint32_t bits = 0;
+        char four[4];
+
+        for (k = 0; k < 3; k++)
+            bits = bits << 8 | (k < n ? bytes[i + k] : 0U);
+        for (k = 0; k < 4; k++)
+            four[k] = k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=';
+        buf_append(ret, four, sizeof four);
+    }
+}

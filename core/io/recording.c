@@ -33,10 +33,10 @@ static void manifest_done(struct manifest *m)
 
 static enum status manifest_read(struct manifest *m, const char *dir, struct error *err)
 {
-    static const char *const keys[] = {"schema",        "taskset",       "taskset_sha256",  "prompt_version",
-                                       "prompt_sha256", "model_asked",   "weights_version", "weights_sha256",
-                                       "sampling",      "context_limit", "observed_on",     "notes",
-                                       "dumps",         "files"};
+    static const char *const keys[] = {
+        "schema",          "taskset",        "taskset_sha256", "prompt_version", "prompt_sha256",  "model_asked",
+        "weights_version", "weights_sha256", "sampling",       "context_limit",  "observed_on",    "notes",
+        "dumps",           "files",          "load",           "is_complete",    "is_client_bound"};
     char *path = NULL;
     enum status st;
 
@@ -92,6 +92,26 @@ static enum status read_sampling(struct provenance *p, const struct json_at *top
     return st;
 }
 
+/* How a live endpoint was asked: canonical JSON. */
+static enum status read_load(struct provenance *p, const struct json_at *top, struct arena *arena, struct error *err)
+{
+    struct json_at at;
+    enum status st;
+    char *text;
+
+    TRY(json_opt(top, "load", JSON_OBJECT, &at, err));
+    TRY(json_bool_or(top, "is_client_bound", false, &p->is_client_bound, err));
+    if (!at.value)
+        return OK;
+    TRY(json_bool_or(top, "is_complete", true, &p->is_complete, err));
+    text = json_dumps(at.value, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+    if (!text)
+        return error_set(err, ERR_MEMORY, "no memory for the load's settings");
+    st = arena_strdup(arena, text, &p->load, err);
+    free(text);
+    return st;
+}
+
 static enum status read_provenance(struct run *run, const struct manifest *m, struct error *err)
 {
     struct provenance *p = &run->provenance;
@@ -110,6 +130,7 @@ static enum status read_provenance(struct run *run, const struct manifest *m, st
     TRY(arena_strdup(arena, weights.hex, &p->weights_sha256, err));
     TRY(json_text_or(top, "notes", "", &notes, err));
     TRY(read_sampling(p, top, arena, err));
+    TRY(read_load(p, top, arena, err));
     TRY(json_i64_or(top, "context_limit", 1, INT64_MAX, 0, &p->context_limit, err));
     TRY(arena_strdup(arena, p->context_limit ? "server" : "", &p->context_limit_from, err));
     TRY(read_place(&p->observed_on, top, arena, err));

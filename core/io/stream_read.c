@@ -119,6 +119,23 @@ static enum status parse_usage(const struct json_at *meta, struct exchange *x, s
     return OK;
 }
 
+/* What only a live endpoint's recording has. */
+static enum status parse_transfer(struct run *run, const struct json_at *meta, struct exchange *x, struct error *err)
+{
+    const char *failure = NULL;
+
+    TRY(json_text_or(meta, "failure", NULL, &failure, err));
+    if (!failure)
+        return json_i64_or(meta, "sent_ns", -MAX_NS, MAX_NS, 0, &x->sent_ns, err);
+    TRY(arena_strdup(&run->arena, failure, &x->failure, err));
+    TRY(json_i64_or(meta, "sent_ns", -MAX_NS, MAX_NS, NS_UNKNOWN, &x->sent_ns, err));
+    TRY(json_i64_or(meta, "started_ns", -MAX_NS, MAX_NS, NS_UNKNOWN, &x->started_ns, err));
+    TRY(json_i64_or(meta, "connect_ns", 0, MAX_NS, 0, &x->connect_ns, err));
+    TRY(json_i64_or(meta, "n_retries", 0, INT32_MAX, 0, &x->n_retries, err));
+    TRY(json_i64_or(meta, "tokens_sent", 0, INT32_MAX, 0, &x->tokens_sent, err));
+    return json_bool_or(meta, "tokens_sent_is_estimate", false, &x->tokens_sent_is_estimate, err);
+}
+
 enum framing { FRAMING_AUTO, FRAMING_HTTP, FRAMING_BODY };
 
 static enum status parse_framing(const struct json_at *meta, enum framing *ret, struct error *err)
@@ -148,7 +165,7 @@ static enum status parse_meta(struct run *run, const struct json_at *top, struct
     TRY(parse_headers(run, &meta, x, err));
     TRY(parse_status(&meta, x, err));
     TRY(parse_usage(&meta, x, err));
-    TRY(json_i64_or(&meta, "sent_ns", -MAX_NS, MAX_NS, 0, &x->sent_ns, err));
+    TRY(parse_transfer(run, &meta, x, err));
     TRY(json_i64_or(&meta, "scheduled_ns", -MAX_NS, MAX_NS, NS_UNKNOWN, &x->scheduled_ns, err));
     return parse_framing(&meta, ret_framing, err);
 }

@@ -14,7 +14,7 @@ if [ "${1:-}" = --update ]; then
     update=1
     shift
 fi
-MOCK=${MOCK:-$(dirname "$TARE")/../tests/mock_server}
+MOCK=${MOCK:-$(dirname "$TARE")/tests/mock_server}
 export ROOT TARE MOCK LC_ALL=C
 unset SOURCE_DATE_EPOCH NO_COLOR
 

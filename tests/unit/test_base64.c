@@ -47,3 +47,17 @@ Test(base64, refuses_what_no_encoder_writes)
         cr_assert(not(base64_decode(bad[i], strlen(bad[i]), out, &len)), "'%s' was taken", bad[i]);
     cr_assert(not(base64_decode("Zm\0v", 4, out, &len)));
 }
+
+Test(base64, what_is_encoded_decodes_to_the_same)
+{
+    static const char *const want[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+    size_t n;
+
+    for (n = 0; n < 7; n++) {
+        struct buf b = {0};
+
+        base64_encode((const unsigned char *)"foobar", n, &b);
+        cr_assert(eq(str, (char *)buf_text(&b), (char *)want[n]));
+        buf_done(&b);
+    }
+}
