@@ -29,6 +29,7 @@ static void add_samples(struct desc *d, const struct dump *dump)
 
 static void add_layers(struct desc *d, const struct dump *dump)
 {
+    static const char *const kinds[] = {[DUMP_WEIGHTS] = "weights", [DUMP_SCORES] = "scores", [DUMP_QK] = "q and k"};
     json_t *rows = desc_array(d, d->root, "layers");
     size_t i;
 
@@ -37,7 +38,7 @@ static void add_layers(struct desc *d, const struct dump *dump)
         json_t *row = desc_row(d, rows);
 
         desc_int(d, row, "layer", l->index);
-        desc_text(d, row, "holds", l->kind == DUMP_QK ? "q and k" : "weights");
+        desc_text(d, row, "holds", kinds[l->kind]);
         desc_text(d, row, "dtype", dtype_name(l->dtype));
         desc_int(d, row, "heads", (int64_t)l->n_heads);
         desc_int(d, row, "kv_heads", (int64_t)l->n_kv_heads);

@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -252,80 +251,4 @@ void dump_spans(const struct dump_layer *layer, const struct dump_sample *sample
         if (lo < hi)
             ret[i] = (struct row_span){(uint32_t)lo, (uint32_t)hi};
     }
-}
-
-static enum status read_rows(struct dump *d, size_t layer, const char *tensor, size_t sample, size_t head, size_t row,
-                             size_t n_rows, void *ret, struct error *err)
-{
-    struct dump_name name;
-
-    if (layer >= d->n_layers || sample >= d->n_samples)
-        return error_set(err, ERR_INTERNAL, "'%s': no layer %zu or sample %zu", d->path, layer, sample);
-    name = dump_layout_name(&d->layers[layer], tensor);
-    return d->reader->format->rows(d->reader, name.text, sample, head, row, n_rows, ret, err);
-}
-
-enum status dump_read_weights(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows,
-                              void *ret, struct error *err)
-{
-    return read_rows(d, layer, "attn_weights", sample, head, row, n_rows, ret, err);
-}
-
-enum status dump_read_q(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows, void *ret,
-                        struct error *err)
-{
-    return read_rows(d, layer, "q", sample, head, row, n_rows, ret, err);
-}
-
-enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_head, void *ret, struct error *err)
-{
-    size_t n_cols = layer < d->n_layers ? d->layers[layer].n_cols : 0;
-
-    return read_rows(d, layer, "k", sample, kv_head, 0, n_cols, ret, err);
-}
-
-/* Maps bytes [from, from + bytes) of a file, unless it ends before. */
-static void map_range(int fd, uint64_t from, size_t bytes, struct dump_view *ret)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = from % page;
-    struct stat sb;
-    void *map;
-
-    if (bytes == 0 || fstat(fd, &sb) || !S_ISREG(sb.st_mode) || from > (uint64_t)sb.st_size ||
-        bytes > (uint64_t)sb.st_size - from)
-        return;
-    map = mmap(NULL, bytes + skip, PROT_READ, MAP_PRIVATE, fd, (off_t)(from - skip));
-    if (map == MAP_FAILED)
-        return;
-    posix_madvise(map, bytes + skip, POSIX_MADV_SEQUENTIAL);
-    ret->map = map;
-    ret->map_bytes = bytes + skip;
-    ret->rows = (const char *)map + skip;
-}
-
-void dump_view_done(struct dump_view *v)
-{
-    if (v->map)
-        munmap(v->map, v->map_bytes);
-    memset(v, 0, sizeof *v);
-}
-
-enum status dump_view(struct dump *d, size_t layer, size_t sample, enum dump_part part, size_t first, size_t n,
-                      struct dump_view *ret, struct error *err)
-{
-    static const char *const names[] = {"attn_weights", "q", "k"};
-    const struct dump_layer *l = &d->layers[layer];
-    size_t heads = part == DUMP_PART_K ? l->n_kv_heads : l->n_heads;
-    size_t rows = part == DUMP_PART_K ? l->n_cols : l->n_rows;
-    size_t row_bytes = (part == DUMP_PART_WEIGHTS ? l->n_cols : l->dim) * dtype_bytes(l->dtype);
-    struct dump_name name = dump_layout_name(l, names[part]);
-    struct dump_place place = {.fd = -1};
-
-    memset(ret, 0, sizeof *ret);
-    if (sample >= d->n_samples || first > heads * rows || n > heads * rows - first)
-        return error_set(err, ERR_INTERNAL, "'%s': rows %zu + %zu of '%s' do not exist", d->path, first, n, name.text);
-    TRY(d->reader->format->place(d->reader, name.text, sample, &place, err));
-    if (place.fd >= 0)
-        map_range(place.fd, place.offset + (uint64_t)first * row_bytes, n * row_bytes, ret);
-    return OK;
 }

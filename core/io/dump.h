@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dump_kind { DUMP_WEIGHTS, DUMP_QK };
+enum dump_kind { DUMP_WEIGHTS, DUMP_SCORES, DUMP_QK };
 
 struct dump_sample {
     char *id;   /* as stored: "task", "task#turn" or "task#turn#repeat" */
@@ -31,6 +31,15 @@ struct dump_layer {
     int64_t window;    /* 0 = none */
     int64_t key_start; /* key index of column 0 */
     double scale, softcap;
+    enum dtype stored, k_stored; /* of weights, scores or q, and of k, in the file: where it is not `dtype`, rows are
+                                    converted when they are read */
+    bool is_raw;                 /* scores that `scale` and `softcap` are applied to when they are read */
+    bool is_offset;              /* int8 whose zero is -128, read as uint8 */
+    double value_scale;          /* stored weights times this are the weights; 0 = as stored */
+    bool has_row_scales;         /* the same, a factor for each row: dump_read_scales() */
+    bool has_lse, lse_is_base2;  /* log-sum-exp of each row; was checked when the dump was opened */
+    enum dtype scales_dtype, lse_dtype;
+    bool may_be_looked_at;                           /* while the dump is opened */
     size_t n_heads, n_kv_heads, n_rows, n_cols, dim; /* dim: of a head, DUMP_QK only */
 };
 
@@ -84,10 +93,15 @@ void dump_done(struct dump *d);
  * sample. */
 void dump_spans(const struct dump_layer *layer, const struct dump_sample *sample, struct row_span *ret);
 
-/* DUMP_WEIGHTS: rows [row, row + n_rows) of one head of one sample, n_rows x n_cols elements as stored, native byte
- * order. */
+/* Rows [row, row + n_rows) of weights or scores of one head of one sample, n_rows x n_cols elements of the layer's
+ * dtype, native byte order. */
 MUST_CHECK enum status dump_read_weights(struct dump *d, size_t layer, size_t sample, size_t head, size_t row,
                                          size_t n_rows, void *ret, struct error *err);
+
+/* The factor of each of these rows; 1 where there is none. */
+MUST_CHECK enum status dump_read_scales(struct dump *d, size_t layer, size_t sample, size_t head, size_t row,
+                                        size_t n_rows, double *ret, struct error *err);
+bool dump_has_scales(const struct dump_layer *l);
 
 /* DUMP_QK: rows of one query head (n_rows x dim), or all n_cols keys of one key head (n_cols x dim). */
 MUST_CHECK enum status dump_read_q(struct dump *d, size_t layer, size_t sample, size_t head, size_t row, size_t n_rows,
@@ -95,19 +109,11 @@ MUST_CHECK enum status dump_read_q(struct dump *d, size_t layer, size_t sample, 
 MUST_CHECK enum status dump_read_k(struct dump *d, size_t layer, size_t sample, size_t kv_head, void *ret,
                                    struct error *err);
 
-enum dump_part { DUMP_PART_WEIGHTS, DUMP_PART_Q, DUMP_PART_K };
+enum dump_part { DUMP_PART_WEIGHTS, DUMP_PART_Q, DUMP_PART_K }; /* weights or scores */
 
-/* Rows of a tensor as they lie in the file, mapped into memory. */
-struct dump_view {
-    const void *rows; /* NULL where they cannot be had so: read them */
-    void *map;        /* owned */
-    size_t map_bytes;
-};
-
-/* Rows [first, first + n) of a sample, counted through all its heads; the same values that the readers above give.
- * `rows` is NULL, and OK, where the container compresses them or swaps their bytes, or the file is too short. */
-MUST_CHECK enum status dump_view(struct dump *d, size_t layer, size_t sample, enum dump_part part, size_t first,
-                                 size_t n, struct dump_view *ret, struct error *err);
-void dump_view_done(struct dump_view *v);
+/* Rows of any part, as the functions above give them; and whether the file holds them as they are. */
+MUST_CHECK enum status dump_read_part(struct dump *d, size_t layer, size_t sample, enum dump_part part, size_t head,
+                                      size_t row, size_t n_rows, void *ret, struct error *err);
+bool dump_is_converted(const struct dump_layer *l, enum dump_part part);
 
 #endif

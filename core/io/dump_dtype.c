@@ -8,8 +8,23 @@ bool dump_dtype_named(const char *word, enum dtype *ret)
         const char *word;
         enum dtype dtype;
     } words[] = {
-        {"fp32", DTYPE_F32}, {"f32", DTYPE_F32},   {"fp16", DTYPE_F16}, {"f16", DTYPE_F16},
-        {"half", DTYPE_F16}, {"bf16", DTYPE_BF16}, {"fp64", DTYPE_F64}, {"f64", DTYPE_F64},
+        {"fp32", DTYPE_F32},
+        {"f32", DTYPE_F32},
+        {"fp16", DTYPE_F16},
+        {"f16", DTYPE_F16},
+        {"half", DTYPE_F16},
+        {"bf16", DTYPE_BF16},
+        {"fp64", DTYPE_F64},
+        {"f64", DTYPE_F64},
+        {"u8", DTYPE_U8},
+        {"i8", DTYPE_I8},
+        {"float8_e4m3", DTYPE_F8_E4M3},
+        {"fp8_e4m3", DTYPE_F8_E4M3},
+        {"fp8_e5m2", DTYPE_F8_E5M2},
+        {"f8_e4m3", DTYPE_F8_E4M3},
+        {"f8_e5m2", DTYPE_F8_E5M2},
+        {"float8_e4m3fn", DTYPE_F8_E4M3},
+        {"float8_e5m2", DTYPE_F8_E5M2},
     };
     size_t i;
 

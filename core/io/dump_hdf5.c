@@ -382,6 +382,7 @@ static bool hdf5_knows(const unsigned char *head, size_t n)
 const struct dump_format dump_hdf5 = {
     .name = "HDF5",
     .suffix = ".h5",
+    .enters_freely = true,
     .knows = hdf5_knows,
     .open = hdf5_open,
     .free = hdf5_free,

@@ -17,6 +17,9 @@ MUST_CHECK enum status dump_layout_read(struct dump *d, struct error *err);
 /* A tensor of a layer, or the layer itself where `tensor` is "". */
 struct dump_name dump_layout_name(const struct dump_layer *l, const char *tensor);
 
+/* A number as it must be written to be read back. */
+struct dump_name dump_layout_number(double value);
+
 /* ERR_FORMAT: "'file' at /name: …". */
 enum status dump_layout_bad(const struct dump *d, const char *name, struct error *err, const char *fmt, ...)
     PRINTF_LIKE(4, 5);

@@ -4,11 +4,17 @@
 
 #include "core/io/dump.h"
 
-/* Do the first rows of the first sample put weight on a later key? The sample must begin at key and row 0. */
+/* Do the first rows of the first sample put weight on a later key? ERR_FORMAT where the sample does not begin at key
+ * and row 0, so that this cannot be seen. */
 MUST_CHECK enum status dump_look_above_diagonal(struct dump *d, const struct dump_layer *l, bool *ret,
                                                 struct error *err);
 
-/* ERR_FORMAT where not the rows sum to 1 but the columns: rows and columns were taken for each other. */
-MUST_CHECK enum status dump_look_which_way(struct dump *d, const struct dump_layer *l, struct error *err);
+/* ERR_FORMAT where the last rows of the first sample see exactly as many keys as each other, and fewer than there are:
+ * a window that nobody spoke of. */
+MUST_CHECK enum status dump_look_window(struct dump *d, const struct dump_layer *l, struct error *err);
+
+/* ERR_FORMAT where integers have no factor, where rows sum to what a factor would make 1, and where not the rows sum to
+ * 1 but the columns. */
+MUST_CHECK enum status dump_look_at_sums(struct dump *d, const struct dump_layer *l, struct error *err);
 
 #endif

@@ -276,6 +276,7 @@ enum status dump_map_tensor(const struct dump_map *m, enum map_role role, const 
             }
             t.dtype = p[i].shape.dtype;
             t.is_opaque = p[i].shape.is_opaque;
+            t.element = p[i].shape.element;
             t.dim[0] = n_names > 1 || name_pattern_has(&a->pattern, HOLE_SAMPLE)
                            ? n_names
                            : dump_map_along(&a->axes, &p[i].shape, MAP_SAMPLES);

@@ -66,6 +66,7 @@ static bool npy_knows(const unsigned char *head, size_t n)
 const struct dump_format dump_npy = {
     .name = "npy",
     .suffix = ".npy",
+    .enters_freely = true,
     .knows = npy_knows,
     .open = npy_open,
     .free = npy_free,

@@ -26,6 +26,7 @@ enum status dump_reader_tensor(struct dump_reader *r, const char *name, struct d
                          (int)TENSOR_RANK, shape.rank);
     ret->dtype = shape.dtype;
     ret->is_opaque = shape.is_opaque;
+    ret->element = shape.element;
     for (i = 0; i < TENSOR_RANK; i++)
         ret->dim[i] = i < shape.rank ? shape.dim[i] : 1;
     return OK;

@@ -15,8 +15,9 @@
 
 /* A tensor of four dimensions: samples, heads, rows, columns. */
 struct dump_tensor {
-    enum dtype dtype; /* N_DTYPES: two bytes, and the container does not say what they mean … */
+    enum dtype dtype; /* N_DTYPES: one or two bytes, and the container does not say what they mean … */
     bool is_opaque;   /* … nor that they are whole numbers */
+    size_t element;   /* bytes */
     size_t dim[4];
 };
 
@@ -44,6 +45,7 @@ struct dump_reader {
 
 struct dump_format {
     const char *name, *suffix; /* "HDF5", ".h5" */
+    bool enters_freely;        /* the first bytes of an array cost nothing more than those bytes */
 
     /* Do the file's first n bytes belong to this format? */
     bool (*knows)(const unsigned char *head, size_t n);

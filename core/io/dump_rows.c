@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/io/dump_layout.h"
 #include "core/io/dump_reader.h"
+#include "core/io/dump_values.h"
 
 #include <string.h>
 
@@ -13,10 +14,8 @@ enum { WORTH_A_CALL = 8192 };
 enum status dump_rows_find(struct dump_rows *r, struct dump *d, size_t layer, size_t sample, enum dump_part part,
                            struct error *err)
 {
-    static const char *const names[] = {"attn_weights", "q", "k"};
     const struct dump_layer *l = &d->layers[layer];
-    struct dump_rows rows = {
-        .dump = d, .layer = layer, .sample = sample, .name = dump_layout_name(l, names[part]), .fd = -1};
+    struct dump_rows rows = {.dump = d, .layer = layer, .sample = sample, .part = part, .fd = -1};
     struct dump_place place = {.fd = -1};
     size_t n;
 
@@ -25,7 +24,8 @@ enum status dump_rows_find(struct dump_rows *r, struct dump *d, size_t layer, si
     if (!size_mul(part == DUMP_PART_WEIGHTS ? l->n_cols : l->dim, dtype_bytes(l->dtype), &rows.row_bytes) ||
         !size_mul(rows.row_bytes, rows.n_rows, &n) || !size_mul(n, rows.n_heads, &n))
         return error_set(err, ERR_LIMIT, "rows of %zu keys are too large", l->n_cols);
-    TRY(d->reader->format->place(d->reader, rows.name.text, sample, &place, err));
+    if (!dump_is_converted(l, part))
+        TRY(d->reader->format->place(d->reader, dump_part_name(l, part).text, sample, &place, err));
     rows.fd = place.fd;
     rows.offset = place.offset;
     rows.is_direct = rows.fd >= 0;
@@ -70,7 +70,7 @@ enum status dump_rows_read(const struct dump_rows *r, size_t head, size_t row, s
         return error_set(err, ERR_INTERNAL, "'%s': rows %zu + %zu of head %zu do not exist", r->dump->path, row, n,
                          head);
     if (!r->is_direct)
-        return r->dump->reader->format->rows(r->dump->reader, r->name.text, r->sample, head, row, n, ret, err);
+        return dump_read_part(r->dump, r->layer, r->sample, r->part, head, row, n, ret, err);
     if (spans)
         return read_spans(r, at, n, spans, ret, err);
     return read_range(r, at, 0, n * r->row_bytes, ret, err);

@@ -10,7 +10,7 @@
 struct dump_rows {
     struct dump *dump; /* borrowed */
     size_t layer, sample;
-    struct dump_name name; /* of the tensor */
+    enum dump_part part;
     size_t n_heads, n_rows, row_bytes;
     bool is_direct; /* the file holds the rows as they are: any thread may read them; else one at a time */
     int fd;

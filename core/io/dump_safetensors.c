@@ -22,16 +22,16 @@ static const struct {
     bool is_signed;
     size_t bits;
 } types[] = {
-    {"F64", FLAT_FLOAT, DTYPE_F64, true, 64},   {"F32", FLAT_FLOAT, DTYPE_F32, true, 32},
-    {"F16", FLAT_FLOAT, DTYPE_F16, true, 16},   {"BF16", FLAT_FLOAT, DTYPE_BF16, true, 16},
-    {"I64", FLAT_INTEGER, N_DTYPES, true, 64},  {"I32", FLAT_INTEGER, N_DTYPES, true, 32},
-    {"I16", FLAT_INTEGER, N_DTYPES, true, 16},  {"I8", FLAT_INTEGER, N_DTYPES, true, 8},
-    {"U64", FLAT_INTEGER, N_DTYPES, false, 64}, {"U32", FLAT_INTEGER, N_DTYPES, false, 32},
-    {"U16", FLAT_INTEGER, N_DTYPES, false, 16}, {"U8", FLAT_INTEGER, N_DTYPES, false, 8},
-    {"BOOL", FLAT_INTEGER, N_DTYPES, false, 8}, {"F8_E5M2", FLAT_OTHER, N_DTYPES, true, 8},
-    {"F8_E4M3", FLAT_OTHER, N_DTYPES, true, 8}, {"F8_E8M0", FLAT_OTHER, N_DTYPES, false, 8},
-    {"C64", FLAT_OTHER, N_DTYPES, true, 64},    {"F4", FLAT_OTHER, N_DTYPES, true, 4},
-    {"F6_E2M3", FLAT_OTHER, N_DTYPES, true, 6}, {"F6_E3M2", FLAT_OTHER, N_DTYPES, true, 6},
+    {"F64", FLAT_FLOAT, DTYPE_F64, true, 64},        {"F32", FLAT_FLOAT, DTYPE_F32, true, 32},
+    {"F16", FLAT_FLOAT, DTYPE_F16, true, 16},        {"BF16", FLAT_FLOAT, DTYPE_BF16, true, 16},
+    {"I64", FLAT_INTEGER, N_DTYPES, true, 64},       {"I32", FLAT_INTEGER, N_DTYPES, true, 32},
+    {"I16", FLAT_INTEGER, N_DTYPES, true, 16},       {"I8", FLAT_INTEGER, N_DTYPES, true, 8},
+    {"U64", FLAT_INTEGER, N_DTYPES, false, 64},      {"U32", FLAT_INTEGER, N_DTYPES, false, 32},
+    {"U16", FLAT_INTEGER, N_DTYPES, false, 16},      {"U8", FLAT_INTEGER, N_DTYPES, false, 8},
+    {"BOOL", FLAT_INTEGER, N_DTYPES, false, 8},      {"F8_E5M2", FLAT_FLOAT, DTYPE_F8_E5M2, true, 8},
+    {"F8_E4M3", FLAT_FLOAT, DTYPE_F8_E4M3, true, 8}, {"F8_E8M0", FLAT_OTHER, N_DTYPES, false, 8},
+    {"C64", FLAT_OTHER, N_DTYPES, true, 64},         {"F4", FLAT_OTHER, N_DTYPES, true, 4},
+    {"F6_E2M3", FLAT_OTHER, N_DTYPES, true, 6},      {"F6_E3M2", FLAT_OTHER, N_DTYPES, true, 6},
 };
 
 static void safetensors_free(struct dump_reader *r)
@@ -299,6 +299,7 @@ static bool safetensors_knows(const unsigned char *head, size_t n)
 const struct dump_format dump_safetensors = {
     .name = "safetensors",
     .suffix = ".safetensors",
+    .enters_freely = true,
     .knows = safetensors_knows,
     .open = safetensors_open,
     .free = safetensors_free,

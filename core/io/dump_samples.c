@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SAMPLES = 1 << 20 };
+enum { MAX_SAMPLES = 1 << 20, NOT_SAID = -1 };
 
 /* A part after '#': a whole number from 1, in as few digits as it takes, so that one sample has one id. */
 static bool parse_part(const char *text, size_t len, int64_t *ret)
@@ -158,12 +158,45 @@ static enum status check_mask(struct dump *d, struct error *err)
     return st;
 }
 
+/* A list that may be missing: a map knows how to answer for it. */
+static bool is_missing(struct dump *d, const char *name)
+{
+    return !d->is_mapped && !d->reader->format->has(d->reader, name);
+}
+
 enum status dump_samples_read(struct dump *d, struct error *err)
 {
+    size_t i;
+
     TRY(read_ids(d, err));
     TRY(check_unique(d, err));
     TRY(read_numbers(d, "samples/length", 1, offsetof(struct dump_sample, length), err));
     TRY(read_numbers(d, "samples/first", 0, offsetof(struct dump_sample, first), err));
-    TRY(read_numbers(d, "samples/query_start", 0, offsetof(struct dump_sample, query_start), err));
+    for (i = 0; i < d->n_samples; i++)
+        d->samples[i].query_start = NOT_SAID;
+    if (!is_missing(d, "samples/query_start"))
+        TRY(read_numbers(d, "samples/query_start", 0, offsetof(struct dump_sample, query_start), err));
     return check_mask(d, err);
+}
+
+enum status dump_samples_place(struct dump *d, struct error *err)
+{
+    const struct dump_layer *l = &d->layers[0];
+    size_t i;
+
+    if (d->samples[0].query_start != NOT_SAID)
+        return OK;
+    if (l->n_rows > l->n_cols)
+        return dump_layout_bad(d, "samples", err,
+                               "no query_start, the key index of each sample's first row, and %zu rows of %zu keys",
+                               l->n_rows, l->n_cols);
+    for (i = 0; i < d->n_samples; i++)
+        d->samples[i].query_start = (int64_t)(l->n_cols - l->n_rows);
+    if (l->n_rows == l->n_cols)
+        return OK;
+    return dump_note(
+        d, err,
+        "'%s': %zu rows and %zu keys without samples/query_start: the last row is taken for that of the last "
+        "key, so the first has key index %zu",
+        d->path, l->n_rows, l->n_cols, l->n_cols - l->n_rows);
 }

@@ -10,4 +10,7 @@ MUST_CHECK enum status dump_samples_read(struct dump *d, struct error *err);
 /* "task", "task#turn" or "task#turn#repeat" to its parts, in `arena`; false when it is none of them. */
 bool dump_samples_parse_id(const char *id, size_t *ret_task_len, int64_t *ret_turn, int64_t *ret_repeat);
 
+/* Once the tensors are known: rows that nobody placed end with the last key. */
+MUST_CHECK enum status dump_samples_place(struct dump *d, struct error *err);
+
 #endif

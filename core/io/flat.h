@@ -10,7 +10,7 @@
 enum flat_kind {
     FLAT_FLOAT,
     FLAT_INTEGER, /* of 1, 2, 4 or 8 bytes */
-    FLAT_OPAQUE,  /* of 2 bytes            */
+    FLAT_OPAQUE,  /* of 1 or 2 bytes       */
     FLAT_BYTES,   /* texts of fixed width  */
     FLAT_UTF32,   /* the same, 4 bytes a character */
     FLAT_OBJECT,  /* of Python: nothing that can be read */

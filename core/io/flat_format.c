@@ -297,14 +297,16 @@ static enum status find_dtype(struct flat *f, const struct flat_array *a, enum d
         return flat_bad(f, a->name, err,
                         "the array holds Python objects, which would have to be unpickled; store plain numbers, arrays "
                         "of unequal shape under a name each");
-    if (a->element != 2 || (a->kind != FLAT_INTEGER && a->kind != FLAT_OPAQUE))
+    if (a->element > 2 || (a->kind != FLAT_INTEGER && a->kind != FLAT_OPAQUE))
         return flat_bad(f, a->name, err,
                         "holds elements of type '%.20s'; store float16, bfloat16, float32 or float64, or bfloat16 as "
                         "uint16 with the attribute logical_dtype = \"bfloat16\"",
                         a->type);
-    if (said != N_DTYPES && dtype_bytes(said) != 2)
-        return flat_bad(f, a->name, err, "stored in 2 bytes ('%.20s'), but the attributes say '%s'", a->type,
-                        dtype_name(said));
+    if (said != N_DTYPES && dtype_bytes(said) != a->element)
+        return flat_bad(f, a->name, err, "stored in %zu bytes ('%.20s'), but the attributes say '%s'", a->element,
+                        a->type, dtype_name(said));
+    if (said == N_DTYPES && a->element == 1 && a->kind == FLAT_INTEGER)
+        said = a->is_signed ? DTYPE_I8 : DTYPE_U8;
     *ret = said;
     return OK;
 }

@@ -6,22 +6,34 @@
 
 #include <string.h>
 
-/* IEEE half has 5 bits of exponent, bfloat16 has 8. */
+/* A sign bit on top, then exponent and mantissa, with nothing between or beside them. */
+static bool is_plain_float(hid_t type, size_t *ret_exponent, size_t *ret_mantissa)
+{
+    size_t sign, epos, mpos, bits = 8 * H5Tget_size(type);
+
+    return H5Tget_fields(type, &sign, &epos, ret_exponent, &mpos, ret_mantissa) >= 0 && H5Tget_offset(type) == 0 &&
+           H5Tget_norm(type) == H5T_NORM_IMPLIED && sign + 1 == bits && mpos == 0 && epos == *ret_mantissa &&
+           *ret_exponent + *ret_mantissa + 1 == bits;
+}
+
+/* Floats of one or two bytes, by their fields: IEEE half has 5 bits of exponent, bfloat16 has 8. */
 static bool small_float(hid_t type, enum dtype *ret)
 {
-    size_t sign, epos, esize, mpos, msize;
-    size_t bias = H5Tget_ebias(type);
+    static const struct {
+        size_t exponent, mantissa, bias;
+        enum dtype dtype;
+    } forms[] = {{5, 10, 15, DTYPE_F16}, {8, 7, 127, DTYPE_BF16}, {4, 3, 7, DTYPE_F8_E4M3}, {5, 2, 15, DTYPE_F8_E5M2}};
+    size_t exponent = 0, mantissa = 0, i;
 
-    if (H5Tget_fields(type, &sign, &epos, &esize, &mpos, &msize) < 0 || H5Tget_offset(type) != 0 ||
-        H5Tget_norm(type) != H5T_NORM_IMPLIED || sign != 15 || mpos != 0 || epos != msize || esize + msize != 15)
+    if (!is_plain_float(type, &exponent, &mantissa))
         return false;
-    if (esize == 5 && bias == 15)
-        *ret = DTYPE_F16;
-    else if (esize == 8 && bias == 127)
-        *ret = DTYPE_BF16;
-    else
-        return false;
-    return true;
+    for (i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (forms[i].exponent != exponent || forms[i].mantissa != mantissa || forms[i].bias != H5Tget_ebias(type))
+            continue;
+        *ret = forms[i].dtype;
+        return true;
+    }
+    return false;
 }
 
 static enum status float_dtype(const struct h5 *ds, hid_t type, enum dtype *ret, struct error *err)
@@ -30,7 +42,7 @@ static enum status float_dtype(const struct h5 *ds, hid_t type, enum dtype *ret,
         *ret = DTYPE_F32;
     else if (H5Tequal(type, H5T_IEEE_F64LE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0)
         *ret = DTYPE_F64;
-    else if (H5Tget_size(type) != 2 || !small_float(type, ret))
+    else if (H5Tget_size(type) > 2 || !small_float(type, ret))
         return h5_bad(ds, err, "floats of %zu bytes in an unknown form; store float16, bfloat16, float32 or float64",
                       H5Tget_size(type));
     return OK;
@@ -65,7 +77,8 @@ static enum status read_logical(const struct h5 *ds, enum dtype *ret_said, struc
         return OK;
     TRY(h5attr_text(ds, "logical_dtype", &arena, &logical, err));
     if (!dump_dtype_named(logical, ret_said))
-        return h5_bad(ds, err, "attribute 'logical_dtype' is '%.40s'; write \"float16\", \"bfloat16\" or \"float32\"",
+        return h5_bad(ds, err,
+                      "attribute 'logical_dtype' is '%.40s'; write \"float16\", \"bfloat16\", \"float8_e4m3\" …",
                       logical);
     return OK;
 }
@@ -74,8 +87,7 @@ static enum status find_float(const struct h5 *ds, hid_t type, enum dtype said, 
 {
     TRY(float_dtype(ds, type, ret, err));
     if (said != N_DTYPES && !dump_dtype_fits(*ret, said))
-        return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", dtype_name(*ret),
-                      dtype_name(said));
+        return h5_bad(ds, err, "stored as %s, but 'logical_dtype' says '%s'", dtype_name(*ret), dtype_name(said));
     return OK;
 }
 
@@ -89,14 +101,16 @@ static enum status find_dtype(const struct h5 *ds, hid_t type, enum dtype *ret, 
     TRY(read_logical(ds, &said, err));
     if (class == H5T_FLOAT)
         return find_float(ds, type, said, ret, err);
-    if (bytes != 2 || (class != H5T_INTEGER && class != H5T_OPAQUE && class != H5T_BITFIELD))
+    if (bytes > 2 || (class != H5T_INTEGER && class != H5T_OPAQUE && class != H5T_BITFIELD))
         return h5_bad(ds, err,
                       "holds %s of %zu bytes; store float16, bfloat16 or float32, or bfloat16 as uint16 with the "
                       "attribute logical_dtype = \"bfloat16\"",
                       class_name(class), bytes);
-    if (said != N_DTYPES && dtype_bytes(said) != 2)
-        return h5_bad(ds, err, "stored as %s of 2 bytes, but 'logical_dtype' says '%s'", class_name(class),
+    if (said != N_DTYPES && dtype_bytes(said) != bytes)
+        return h5_bad(ds, err, "stored as %s of %zu bytes, but 'logical_dtype' says '%s'", class_name(class), bytes,
                       dtype_name(said));
+    if (said == N_DTYPES && bytes == 1 && class == H5T_INTEGER)
+        said = H5Tget_sign(type) == H5T_SGN_2 ? DTYPE_I8 : DTYPE_U8;
     *ret = said;
     return OK;
 }

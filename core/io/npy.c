@@ -184,7 +184,7 @@ static bool read_descr(const char *descr, struct flat_array *a)
         {'b', 1, FLAT_INTEGER, N_DTYPES}, {'u', 1, FLAT_INTEGER, N_DTYPES}, {'u', 2, FLAT_INTEGER, N_DTYPES},
         {'u', 4, FLAT_INTEGER, N_DTYPES}, {'u', 8, FLAT_INTEGER, N_DTYPES}, {'i', 1, FLAT_INTEGER, N_DTYPES},
         {'i', 2, FLAT_INTEGER, N_DTYPES}, {'i', 4, FLAT_INTEGER, N_DTYPES}, {'i', 8, FLAT_INTEGER, N_DTYPES},
-        {'V', 2, FLAT_OPAQUE, N_DTYPES},
+        {'V', 1, FLAT_OPAQUE, N_DTYPES},  {'V', 2, FLAT_OPAQUE, N_DTYPES},
     };
     uint64_t n = 0;
     size_t i;

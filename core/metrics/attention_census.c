@@ -98,7 +98,7 @@ static enum status refuse(const struct census *c, const struct dump *d, struct e
         return error_set(
             err, ERR_FORMAT,
             "'%s': %llu rows hold negative weights, the first in %s: these are no softmax weights; scores belong in "
-            "'attn_logits'",
+            "'attn_logits', in a layout map under \"logits\"",
             d->path, (unsigned long long)c->n[ROW_NEGATIVE], c->place[ROW_NEGATIVE]);
     if (c->n[ROW_INF])
         return error_set(err, ERR_FORMAT,

@@ -31,6 +31,9 @@ unsigned char *part_digest(const struct part *part, size_t head, size_t row);
 /* Where the distances of that head are added up. */
 uint64_t *part_profile(const struct part *part, size_t head);
 
+/* The factors of a head's rows from `row` on; NULL where there are none. */
+const double *part_scales(const struct part *part, size_t head, size_t row);
+
 /* A call of a kernel for n_heads heads and n rows from `row` on, counted from the part's first: what stands in both
  * kinds of dumps. */
 struct row_entropy_args part_args(const struct part *part, const void *weights, size_t head, size_t row, size_t n_heads,

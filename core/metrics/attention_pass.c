@@ -6,6 +6,7 @@
 #include "kernels/cpu_isa.h"
 #include "kernels/parallel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ void pass_done(struct pass *p)
     free(p->row_digests);
     free(p->tile);
     free(p->key_digests);
+    free(p->scales);
+    free(p->tile_scales);
     memset(p, 0, sizeof *p);
 }
 
@@ -73,6 +76,11 @@ uint64_t *part_profile(const struct part *part, size_t head)
     return part->pass->profiles + (part->head + head) * PROFILE_BUCKETS;
 }
 
+const double *part_scales(const struct part *part, size_t head, size_t row)
+{
+    return dump_has_scales(part->layer) ? part->pass->scales + head * part->n + row : NULL;
+}
+
 struct row_entropy_args part_args(const struct part *part, const void *weights, size_t head, size_t row, size_t n_heads,
                                   size_t n)
 {
@@ -80,7 +88,9 @@ struct row_entropy_args part_args(const struct part *part, const void *weights, 
     const struct dump_layer *l = part->layer;
     size_t first = part->first + row;
 
-    return (struct row_entropy_args){.weights = weights,
+    return (struct row_entropy_args){.kind = l->kind == DUMP_SCORES ? ROWS_SCORES : ROWS_WEIGHTS,
+                                     .weights = weights,
+                                     .value_scales = part_scales(part, head, row),
                                      .spans = part->pass->spans + first,
                                      .dtype = l->dtype,
                                      .n_heads = n_heads,
@@ -156,6 +166,40 @@ enum status part_fill(const struct fill *fill, struct error *err)
     return st;
 }
 
+/* How far the sum of a row of 8-bit weights may be off 1 by rounding alone: half a step of each key's integer; of a
+ * float of 8 bits its relative rounding, and half the smallest number where that is more. */
+static double allowance(const struct part *part, size_t head, size_t row, const struct row_stat *r)
+{
+    const double *scale = part_scales(part, head, row);
+    double step = scale ? *scale : 1;
+
+    switch (part->layer->dtype) {
+    case DTYPE_F8_E4M3:
+        return 0x1p-4 * r->sum + 0x1p-10 * step * r->n_keys;
+    case DTYPE_F8_E5M2:
+        return 0x1p-3 * r->sum + 0x1p-17 * step * r->n_keys;
+    default:
+        return 0.5 * step * r->n_keys;
+    }
+}
+
+/* Sums of 8-bit weights are right or wrong by what each row's rounding allows. */
+static void judge_8_bit_sums(const struct part *part, size_t item, struct head_stats *head)
+{
+    size_t i;
+
+    if (dtype_bytes(part->layer->dtype) != 1)
+        return;
+    head->n_sum_off = head->n_sum_bad = 0;
+    for (i = 0; i < part->n; i++) {
+        const struct row_stat *r = part_row(part, item, i);
+        double off = r->status == ROW_OK ? fabs(r->sum - 1) - allowance(part, item, i, r) : 0;
+
+        head->n_sum_off += off > sum_tolerance[part->layer->dtype];
+        head->n_sum_bad += off > sum_tolerance[part->layer->dtype];
+    }
+}
+
 static void finish_head(void *context, size_t item, int thread)
 {
     const struct part *part = context;
@@ -166,6 +210,7 @@ static void finish_head(void *context, size_t item, int thread)
     head_stats_init(head, p->entropies + item * part->n);
     head_stats_add(head, part_row(part, item, 0), part->n, sum_tolerance[part->layer->dtype]);
     head_stats_finish(head);
+    judge_8_bit_sums(part, item, head);
     head->entropies = NULL; /* the next part's */
     digest_head(part_digest(part, item, 0), p->spans + part->first, part->n, part_digest(part, item, part->n),
                 part->n_keys, p->digests + (part->head + item) * DIGEST_BYTES);
@@ -189,10 +234,26 @@ static size_t head_bytes(const struct part *part)
     return part->n * (sizeof *p->rows + sizeof *p->entropies + DIGEST_BYTES) + part->n_keys * DIGEST_BYTES;
 }
 
+/* The factors of a part's rows: few bytes beside the rows themselves. */
+static enum status read_scales(const struct part *part, struct error *err)
+{
+    struct pass *p = part->pass;
+    size_t h;
+
+    if (!dump_has_scales(part->layer))
+        return OK;
+    TRY(mem_grow(&p->scales, &p->cap_scales, part->n_heads * part->n, sizeof *p->scales, err));
+    for (h = 0; h < part->n_heads; h++)
+        TRY(dump_read_scales(part->dump, part->n_layer, part->n_sample, part->head + h, part->first, part->n,
+                             p->scales + h * part->n, err));
+    return OK;
+}
+
 static enum status measure_heads(struct part *part, const struct dump_rows *rows, const struct dump_rows *keys,
                                  struct error *err)
 {
     TRY(reserve_part(part, err));
+    TRY(read_scales(part, err));
     if (part->layer->kind == DUMP_QK)
         TRY(part_qk(part, rows, keys, err));
     else if (part->pass->backend->works_in_bands && rows->is_direct)

@@ -29,13 +29,15 @@ struct pass {
     struct row_stat *rows;
     double *entropies;
     unsigned char *row_digests; /* and of each key behind them */
-    size_t cap_rows, cap_entropies, cap_row_digests;
+    double *scales;             /* factor of each row, where the dump has such */
+    size_t cap_rows, cap_entropies, cap_row_digests, cap_scales;
 
     void *a, *b; /* of the backend's host_alloc: weights, or q and k */
     size_t a_bytes, b_bytes;
     struct row_stat *tile; /* owned: statistics of one call of the backend */
+    double *tile_scales;
     unsigned char *key_digests;
-    size_t cap_tile, cap_key_digests;
+    size_t cap_tile, cap_tile_scales, cap_key_digests;
     struct band_worker *workers; /* owned: [n_workers] */
     size_t n_workers, cap_workers;
 };

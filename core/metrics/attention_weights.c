@@ -129,6 +129,20 @@ enum status part_bands(const struct part *part, const struct dump_rows *rows, st
     return outcome(part->pass, n_threads, err);
 }
 
+/* Factors of the heads of a tile, one head after the other, as its rows are. */
+static enum status tile_scales(const struct part *part, struct row_entropy_args *args, size_t head, size_t row,
+                               struct error *err)
+{
+    struct pass *p = part->pass;
+    size_t n = args->n_rows, h;
+
+    TRY(mem_grow(&p->tile_scales, &p->cap_tile_scales, args->n_heads * n, sizeof *p->tile_scales, err));
+    for (h = 0; h < args->n_heads; h++)
+        memcpy(p->tile_scales + h * n, part_scales(part, head + h, row), n * sizeof *p->tile_scales);
+    args->value_scales = p->tile_scales;
+    return OK;
+}
+
 enum status part_tiles(const struct part *part, const struct dump_rows *rows, struct error *err)
 {
     struct pass *p = part->pass;
@@ -151,6 +165,8 @@ enum status part_tiles(const struct part *part, const struct dump_rows *rows, st
                                          part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES,
                                          args.check_mask},
                           err));
+            if (args.value_scales && n != part->n)
+                TRY(tile_scales(part, &args, head, row, err));
             TRY(p->backend->row_entropy(&args, p->tile, err));
             part_keep(part, p->tile, head, heads, row, n);
         }

@@ -2,7 +2,7 @@
 #include "core/io/dump.h"
 #include "tests/support/folder.h"
 #include "tests/support/must.h"
-#include "tests/support/zip_make.h"
+#include "tests/support/npz_archive.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -10,47 +10,6 @@
 #include <string.h>
 
 TestSuite(dump_joined, .init = folder_make, .fini = folder_drop);
-
-enum { MAX_ARRAYS = 12 };
-
-/* An archive of arrays that a test fills one by one. */
-struct archive {
-    struct zip_part parts[MAX_ARRAYS];
-    struct buf npy[MAX_ARRAYS];
-    size_t n;
-};
-
-static void add(struct archive *a, const char *name, const char *descr, const char *shape, const void *values,
-                size_t len)
-{
-    char header[160];
-
-    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
-    npy_make(&a->npy[a->n], 1, header, values, len);
-    a->parts[a->n] = (struct zip_part){name, a->npy[a->n].data, a->npy[a->n].len, a->n % 2 == 1};
-    a->n++;
-}
-
-static void put(const char *name, const void *bytes, size_t len)
-{
-    FILE *f = fopen(folder_file(name), "wb");
-
-    cr_assert(f != NULL && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
-}
-
-static enum status open_with(struct dump *d, struct archive *a, const char *map, struct error *err)
-{
-    struct dump_options options = {.layout = folder_file("map.json")};
-    AUTO(buf) zip = {0};
-    size_t i;
-
-    zip_make(&zip, a->parts, a->n, 0, NULL);
-    put("x.npz", zip.data, zip.len);
-    put("map.json", map, strlen(map));
-    for (i = 0; i < a->n; i++)
-        buf_done(&a->npy[i]);
-    return dump_open_as(d, folder_file("x.npz"), &options, err);
-}
 
 static void has_rows(struct dump *d, size_t layer, size_t sample, size_t head, size_t n, size_t width,
                      const float *want)
@@ -75,21 +34,21 @@ static const float prompt[1][1][2][2] = {{{{1, 0}, {0.5F, 0.5F}}}}, first[1][1][
 static const float whole[4][4] = {
     {1, 0, 0, 0}, {0.5F, 0.5F, 0, 0}, {0.5F, 0.25F, 0.25F, 0}, {0.25F, 0.25F, 0.25F, 0.25F}};
 
-static void add_steps(struct archive *a)
+static void add_steps(struct npz_archive *a)
 {
-    add(a, "step.0.layer.3.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-    add(a, "step.1.layer.3.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
-    add(a, "step.2.layer.3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
+    npz_archive_add(a, "step.0.layer.3.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+    npz_archive_add(a, "step.1.layer.3.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
+    npz_archive_add(a, "step.2.layer.3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
 }
 
 Test(dump_joined, steps_of_a_generation_are_one_sample)
 {
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
     add_steps(&a);
-    MUST(open_with(&d, &a, "{\"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err));
+    MUST(npz_archive_open(&d, &a, "{\"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err));
     cr_assert(d.n_layers == 1 && d.layers[0].index == 3 && d.n_samples == 1);
     cr_assert(d.samples[0].query_start == 0 && d.samples[0].length == 4);
     has_rows(&d, 0, 0, 0, 4, 4, &whole[0][0]);
@@ -97,13 +56,13 @@ Test(dump_joined, steps_of_a_generation_are_one_sample)
 
 Test(dump_joined, steps_may_begin_after_the_prompt)
 {
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "a/1/3.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
-    add(&a, "a/2/3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
-    MUST(open_with(
+    npz_archive_add(&a, "a/1/3.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
+    npz_archive_add(&a, "a/2/3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
+    MUST(npz_archive_open(
         &d, &a, "{\"weights\": \"/a/{step}/{layer}\", \"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err));
     cr_assert(d.samples[0].query_start == 2 && d.samples[0].length == 4);
     has_rows(&d, 0, 0, 0, 2, 4, &whole[2][0]);
@@ -115,14 +74,14 @@ Test(dump_joined, a_mask_of_the_prompt_holds_for_what_was_generated)
     static const float two[2][1][2][2] = {{{{1, 0}, {0.5F, 0.5F}}}, {{{0, 0}, {0, 1}}}};
     static const float later[2][1][1][3] = {{{{0.5F, 0.25F, 0.25F}}}, {{{0, 0.5F, 0.5F}}}};
     static const int64_t mask[2][2] = {{1, 1}, {0, 1}};
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "step.0.layer.0.npy", "<f4", "(2, 1, 2, 2)", two, sizeof two);
-    add(&a, "step.1.layer.0.npy", "<f4", "(2, 1, 1, 3)", later, sizeof later);
-    add(&a, "attention_mask.npy", "<i8", "(2, 2)", mask, sizeof mask);
-    MUST(open_with(&d, &a, "{\"causal\": true, \"ids\": [\"a\", \"b\"], \"mask\": \"attention_mask\"}", &err));
+    npz_archive_add(&a, "step.0.layer.0.npy", "<f4", "(2, 1, 2, 2)", two, sizeof two);
+    npz_archive_add(&a, "step.1.layer.0.npy", "<f4", "(2, 1, 1, 3)", later, sizeof later);
+    npz_archive_add(&a, "attention_mask.npy", "<i8", "(2, 2)", mask, sizeof mask);
+    MUST(npz_archive_open(&d, &a, "{\"causal\": true, \"ids\": [\"a\", \"b\"], \"mask\": \"attention_mask\"}", &err));
     cr_assert(d.samples[0].first == 0 && d.samples[0].length == 3);
     cr_assert(d.samples[1].first == 1 && d.samples[1].length == 2 && d.samples[1].query_start == 0);
 }
@@ -132,14 +91,14 @@ Test(dump_joined, samples_of_unequal_length_have_an_array_each)
     static const float short_one[1][2][2] = {{{1, 0}, {0.5F, 0.5F}}};
     static const float long_one[1][3][3] = {{{1, 0, 0}, {0.5F, 0.5F, 0}, {0.25F, 0.25F, 0.5F}}};
     static const float padded[3][3] = {{1, 0, 0}, {0.5F, 0.5F, 0}, {0, 0, 0}};
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "hello/attn_0.npy", "<f4", "(1, 2, 2)", short_one, sizeof short_one);
-    add(&a, "bye/attn_0.npy", "<f4", "(1, 3, 3)", long_one, sizeof long_one);
-    MUST(open_with(&d, &a, "{\"weights\": \"{sample}/attn_{layer}\", \"axes\": \"heads,rows,cols\", \"causal\": true}",
-                   &err));
+    npz_archive_add(&a, "hello/attn_0.npy", "<f4", "(1, 2, 2)", short_one, sizeof short_one);
+    npz_archive_add(&a, "bye/attn_0.npy", "<f4", "(1, 3, 3)", long_one, sizeof long_one);
+    MUST(npz_archive_open(
+        &d, &a, "{\"weights\": \"{sample}/attn_{layer}\", \"axes\": \"heads,rows,cols\", \"causal\": true}", &err));
     cr_assert(d.n_samples == 2 && d.n_layers == 1);
     cr_assert(eq(str, d.samples[0].id, "bye"));
     cr_assert(eq(str, d.samples[1].id, "hello"));
@@ -155,17 +114,18 @@ Test(dump_joined, a_cache_of_the_last_keys_may_roll)
 {
     static const float rolled[4][4] = {
         {1, 0, 0, 0}, {0.5F, 0.5F, 0, 0}, {0.5F, 0.25F, 0.25F, 0}, {0, 0.5F, 0.25F, 0.25F}};
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-    add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
-    add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
-    MUST(open_with(&d, &a,
-                   "{\"causal\": true, \"window\": 3, \"ids\": [\"a\"], \"lengths\": [4], \"pad_side\": \"right\", "
-                   "\"cache\": \"rolling\"}",
-                   &err));
+    npz_archive_add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+    npz_archive_add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
+    npz_archive_add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
+    MUST(npz_archive_open(
+        &d, &a,
+        "{\"causal\": true, \"window\": 3, \"ids\": [\"a\"], \"lengths\": [4], \"pad_side\": \"right\", "
+        "\"cache\": \"rolling\"}",
+        &err));
     has_rows(&d, 0, 0, 0, 4, 4, &rolled[0][0]);
 }
 
@@ -174,20 +134,21 @@ Test(dump_joined, a_ring_needs_the_positions_of_its_columns)
     static const float turned[4][4] = {
         {1, 0, 0, 0}, {0.5F, 0.5F, 0, 0}, {0.5F, 0.25F, 0.25F, 0}, {0, 0.25F, 0.25F, 0.5F}};
     static const int32_t p0[] = {0, 1}, p1[] = {0, 1, 2}, p2[] = {3, 1, 2};
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-    add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
-    add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
-    add(&a, "at.0.npy", "<i4", "(2,)", p0, sizeof p0);
-    add(&a, "at.1.npy", "<i4", "(3,)", p1, sizeof p1);
-    add(&a, "at.2.npy", "<i4", "(3,)", p2, sizeof p2);
-    MUST(open_with(&d, &a,
-                   "{\"causal\": true, \"window\": 3, \"ids\": [\"a\"], \"lengths\": [4], \"pad_side\": \"right\", "
-                   "\"positions\": \"at.{step}\"}",
-                   &err));
+    npz_archive_add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+    npz_archive_add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
+    npz_archive_add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
+    npz_archive_add(&a, "at.0.npy", "<i4", "(2,)", p0, sizeof p0);
+    npz_archive_add(&a, "at.1.npy", "<i4", "(3,)", p1, sizeof p1);
+    npz_archive_add(&a, "at.2.npy", "<i4", "(3,)", p2, sizeof p2);
+    MUST(npz_archive_open(
+        &d, &a,
+        "{\"causal\": true, \"window\": 3, \"ids\": [\"a\"], \"lengths\": [4], \"pad_side\": \"right\", "
+        "\"positions\": \"at.{step}\"}",
+        &err));
     has_rows(&d, 0, 0, 0, 4, 4, &turned[0][0]);
 }
 
@@ -195,20 +156,20 @@ Test(dump_joined, a_ring_needs_the_positions_of_its_columns)
 Test(dump_joined, queries_and_keys_are_joined_too)
 {
     static const float q0[] = {1, 2, 3, 4}, q1[] = {5, 6}, k1[] = {7, 8, 9, 10, 11, 12}, q[] = {1, 2, 3, 4, 5, 6};
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
     float got[6];
 
-    add(&a, "q.0.0.npy", "<f4", "(1, 1, 2, 2)", q0, sizeof q0);
-    add(&a, "q.1.0.npy", "<f4", "(1, 1, 1, 2)", q1, sizeof q1);
-    add(&a, "k.0.0.npy", "<f4", "(1, 1, 2, 2)", k1, 16);
-    add(&a, "k.1.0.npy", "<f4", "(1, 1, 3, 2)", k1, sizeof k1);
-    MUST(
-        open_with(&d, &a,
-                  "{\"q\": \"q.{step}.{layer}\", \"k\": \"k.{step}.{layer}\", \"causal\": true, \"scale\": 1, \"ids\": "
-                  "[\"a\"], \"lengths\": null}",
-                  &err));
+    npz_archive_add(&a, "q.0.0.npy", "<f4", "(1, 1, 2, 2)", q0, sizeof q0);
+    npz_archive_add(&a, "q.1.0.npy", "<f4", "(1, 1, 1, 2)", q1, sizeof q1);
+    npz_archive_add(&a, "k.0.0.npy", "<f4", "(1, 1, 2, 2)", k1, 16);
+    npz_archive_add(&a, "k.1.0.npy", "<f4", "(1, 1, 3, 2)", k1, sizeof k1);
+    MUST(npz_archive_open(
+        &d, &a,
+        "{\"q\": \"q.{step}.{layer}\", \"k\": \"k.{step}.{layer}\", \"causal\": true, \"scale\": 1, \"ids\": "
+        "[\"a\"], \"lengths\": null}",
+        &err));
     cr_assert(d.layers[0].n_rows == 3 && d.layers[0].n_cols == 3 && d.samples[0].length == 3);
     MUST(dump_read_q(&d, 0, 0, 0, 0, 3, got, &err));
     cr_assert(memcmp(got, q, sizeof q) == 0);
@@ -228,7 +189,7 @@ Test(dump_joined, dimensions_may_stand_in_any_order)
     for (o = 0; o < sizeof orders / sizeof *orders; o++) {
         float values[S * H * R * C], want[S][H][R][C];
         size_t dim[4], word = 0, at[4] = {0};
-        struct archive a = {0};
+        struct npz_archive a = {0};
         struct error err = {0};
         AUTO(dump) d = {0};
         char shape[40], map[200], which[4], text[40];
@@ -253,8 +214,8 @@ Test(dump_joined, dimensions_may_stand_in_any_order)
             map, sizeof map,
             "{\"weights\": \"x\", \"axes\": \"%s\", \"causal\": false, \"ids\": [\"a\", \"b\"], \"lengths\": null}",
             orders[o]);
-        add(&a, "x.npy", "<f4", shape, values, sizeof values);
-        MUST(open_with(&d, &a, map, &err));
+        npz_archive_add(&a, "x.npy", "<f4", shape, values, sizeof values);
+        MUST(npz_archive_open(&d, &a, map, &err));
         for (i = 0; i < S * H; i++)
             has_rows(&d, 0, i / H, i % H, R, C, &want[i / H][i % H][0][0]);
     }
@@ -275,31 +236,31 @@ Test(dump_joined, what_does_not_fit_together_is_said)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct archive a = {0};
+        struct npz_archive a = {0};
         struct error err = {0};
         AUTO(dump) d = {0};
 
         if (cases[i].has_gap) {
-            add(&a, "step.0.layer.3.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-            add(&a, "step.2.layer.3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
+            npz_archive_add(&a, "step.0.layer.3.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+            npz_archive_add(&a, "step.2.layer.3.npy", "<f4", "(1, 1, 1, 4)", second, sizeof second);
         } else {
             add_steps(&a);
         }
-        cr_assert(open_with(&d, &a, cases[i].map, &err) == ERR_FORMAT, "%s", cases[i].map);
+        cr_assert(npz_archive_open(&d, &a, cases[i].map, &err) == ERR_FORMAT, "%s", cases[i].map);
         cr_assert(strstr(err.message, cases[i].words) != NULL, "'%s' is not in '%s'", cases[i].words, err.message);
     }
 }
 
 Test(dump_joined, a_cut_cache_is_asked_about)
 {
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-    add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
-    add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
-    cr_assert(open_with(&d, &a, "{\"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err) == ERR_FORMAT);
+    npz_archive_add(&a, "step.0.layer.0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+    npz_archive_add(&a, "step.1.layer.0.npy", "<f4", "(1, 1, 1, 3)", first, sizeof first);
+    npz_archive_add(&a, "step.2.layer.0.npy", "<f4", "(1, 1, 1, 3)", ring, sizeof ring);
+    cr_assert(npz_archive_open(&d, &a, "{\"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err) == ERR_FORMAT);
     cr_assert(strstr(err.message, "Say \"cache\": \"rolling\" where they stand oldest first") != NULL, "%s",
               err.message);
 }
@@ -307,14 +268,14 @@ Test(dump_joined, a_cut_cache_is_asked_about)
 /* numpy.savez(…, None) of a layer whose attention was not returned. */
 Test(dump_joined, layers_without_attention_are_named_and_left_out)
 {
-    struct archive a = {0};
+    struct npz_archive a = {0};
     struct error err = {0};
     AUTO(dump) d = {0};
 
-    add(&a, "arr_0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
-    add(&a, "arr_1.npy", "|O", "()", "\x80\x04N.", 4);
-    MUST(open_with(&d, &a, "{\"weights\": \"arr_{layer}\", \"causal\": true, \"ids\": [\"a\"], \"lengths\": null}",
-                   &err));
+    npz_archive_add(&a, "arr_0.npy", "<f4", "(1, 1, 2, 2)", prompt, sizeof prompt);
+    npz_archive_add(&a, "arr_1.npy", "|O", "()", "\x80\x04N.", 4);
+    MUST(npz_archive_open(
+        &d, &a, "{\"weights\": \"arr_{layer}\", \"causal\": true, \"ids\": [\"a\"], \"lengths\": null}", &err));
     cr_assert(d.n_layers == 1 && d.layers[0].index == 0 && d.n_notices == 1);
     cr_assert(strstr(d.notices[0], "1 arrays hold nothing (None), the first is 'arr_1'") != NULL, "%s", d.notices[0]);
 }

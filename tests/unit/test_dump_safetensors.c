@@ -146,8 +146,8 @@ Test(dump_safetensors, says_what_is_wrong_and_where)
         {"{" META(LAYER ",\"layers.0.attn_weights.logical_dtype\":\"float16\"") "," SAMPLES "," WEIGHTS(
              "BF16", "[1,1,4,2]", "[0,16]") "}",
          "stored as bfloat16, but 'logical_dtype' says 'float16'"},
-        {"{" META(LAYER) "," SAMPLES "," WEIGHTS("F8_E4M3", "[1,1,4,4]", "[0,16]") "}",
-         "holds elements of type 'F8_E4M3'"},
+        {"{" META(LAYER) "," SAMPLES "," WEIGHTS("F8_E8M0", "[1,1,4,4]", "[0,16]") "}",
+         "holds elements of type 'F8_E8M0'"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS("Q3", "[1,1,4,4]", "[0,16]") "}", "holds elements of type 'Q3'"},
         {"{" META(LAYER) "," SAMPLES "," WEIGHTS("F32", "[2,2]", "[0,16]") "}",
          "at /layers/0/attn_weights: expected 4 dimensions, found 2"},
