@@ -217,7 +217,9 @@ const struct command cmd_inspect = {
     .brief = "what is in a run, dump, recording, task set, policy or baseline",
     .about = "Describes a file or folder. With --metric, prints that metric's values: of a run as they stand in it, of "
              "a dump "
-             "or recording computed on the spot.",
+             "or recording computed on the spot. What dumps may look like (HDF5, safetensors, npz, npy; weights, "
+             "logits, q and k, steps of generate(); layout maps for any other naming) stands in share/tare/layout.md, "
+             "in the source core/io/layout.md.",
     .examples = "tare inspect out/v2.h5\ntare inspect out/v2.h5 --metric attn.entropy --csv\n"
                 "tare inspect attention.h5 --metric attn.max_weight\ntare inspect tasksets/smoke/recording/v2 --json",
     .options = options,

@@ -9,7 +9,7 @@
     {.name = "layout",                                                                                                 \
      .kind = OPT_TEXT,                                                                                                 \
      .value = "FILE",                                                                                                  \
-     .help = "map of dumps that are laid out in another way (core/io/layout.md)"},                                     \
+     .help = "map of dumps that are laid out in another way (share/tare/layout.md)"},                                  \
     {                                                                                                                  \
         .name = "dtype", .kind = OPT_TEXT, .value = "bf16|fp16",                                                       \
         .help = "type of tensors that are stored as two bytes without one"                                             \

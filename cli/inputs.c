@@ -98,11 +98,17 @@ static enum status open_dump(struct inputs *in, struct run *run, size_t i, const
     TRY(dump_begin(&in->dumps[i], path, options, err));
     in->dump_list[i] = &in->dumps[i];
     in->n_dumps = i + 1;
-    if (options->layout)
+    if (options->layout && !options->layout_text)
         TRY(note_layout(run, path, options->layout, err));
     for (j = 0; j < in->dumps[i].n_notices; j++)
         TRY(run_note(run, err, "dump-assumed", "%s", in->dumps[i].notices[j]));
     return OK;
+}
+
+static enum status reserve_dumps(struct inputs *in, size_t n, struct error *err)
+{
+    TRY(mem_new(n, sizeof *in->dumps, &in->dumps, err));
+    return mem_new(n, sizeof *in->dump_list, &in->dump_list, err);
 }
 
 static enum status open_dumps(struct inputs *in, struct run *run, const char *const *paths, size_t n,
@@ -110,8 +116,7 @@ static enum status open_dumps(struct inputs *in, struct run *run, const char *co
 {
     size_t i;
 
-    TRY(mem_new(n, sizeof *in->dumps, &in->dumps, err));
-    TRY(mem_new(n, sizeof *in->dump_list, &in->dump_list, err));
+    TRY(reserve_dumps(in, n, err));
     for (i = 0; i < n; i++)
         TRY(open_dump(in, run, i, paths[i], options, err));
     return OK;
@@ -149,8 +154,6 @@ static const char *what_happened(const struct dump_source *dump)
 static enum status reopen(struct inputs *in, struct run *run, const struct replay *replay,
                           const struct dump_options *options, struct error *err)
 {
-    const char **paths = NULL;
-    enum status st;
     size_t i;
 
     for (i = 0; i < replay->n_dumps; i++) {
@@ -162,12 +165,18 @@ static enum status reopen(struct inputs *in, struct run *run, const struct repla
         return run_note(run, err, "attention-copied", "dump '%s' %s: attention is copied from the replayed run",
                         replay->dumps[i].path, why);
     }
-    TRY(mem_new(replay->n_dumps, sizeof *paths, &paths, err));
-    for (i = 0; i < replay->n_dumps; i++)
-        paths[i] = replay->dumps[i].path;
-    st = open_dumps(in, run, paths, replay->n_dumps, options, err);
-    free(paths);
-    return st;
+    TRY(reserve_dumps(in, replay->n_dumps, err));
+    for (i = 0; i < replay->n_dumps; i++) {
+        struct dump_options how = *options;
+        const char *layout = replay->dumps[i].layout;
+
+        if (!how.layout && layout && layout[0]) {
+            how.layout = "layout map of the replayed run";
+            how.layout_text = layout;
+        }
+        TRY(open_dump(in, run, i, replay->dumps[i].path, &how, err));
+    }
+    return OK;
 }
 
 enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay, const char *const *paths,

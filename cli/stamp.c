@@ -28,6 +28,7 @@ static enum status keep_dump(struct run *run, const struct dump *d, struct dump_
     TRY(keep_text(a, s->compute_dtype, &ret->compute_dtype, err));
     TRY(keep_text(a, s->store_dtype, &ret->store_dtype, err));
     TRY(keep_text(a, s->capture, &ret->capture, err));
+    TRY(keep_text(a, s->layout, &ret->layout, err));
     return keep_text(a, s->variant, &ret->variant, err);
 }
 

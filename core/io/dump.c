@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,26 +87,46 @@ static enum status find_layout(struct dump *d, const struct dump_options *option
     return OK;
 }
 
+/* What was said about the dump, map and option together, so that it can be read again in the same way. */
+static enum status keep_layout(struct dump *d, const struct dump_options *options, const struct dump_map *map,
+                               struct error *err)
+{
+    json_t *said = map ? json_deep_copy(map->doc.root) : json_object();
+    char *line = NULL;
+    enum status st;
+
+    if (options && options->has_dtype && json_object_set_new(said, "dtype", json_string(dtype_name(options->dtype))))
+        line = NULL;
+    else
+        line = json_dumps(said, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(said);
+    if (!line)
+        return error_set(err, ERR_MEMORY, "no memory for a layout");
+    st = arena_strdup(&d->arena, line, &d->source.layout, err);
+    free(line);
+    return st;
+}
+
 static enum status open_reader(struct dump *d, const struct dump_format *format, const struct dump_options *options,
                                struct error *err)
 {
     struct dump_reader *inner = NULL;
     const char *name = NULL, *text = NULL;
-    const struct dump_map *map;
+    const struct dump_map *map = NULL;
 
     d->said_dtype = options && options->has_dtype ? options->dtype : N_DTYPES;
     TRY(format->open(d->path, &d->reader, err));
     TRY(find_layout(d, options, &name, &text, err));
-    if (!name && !text)
-        return OK;
-    inner = d->reader;
-    d->reader = NULL; /* taken over */
-    TRY(dump_map_open(name ? name : "layout", text, inner, &d->reader, err));
-    map = dump_map_of(d->reader);
-    d->is_mapped = true;
-    if (d->said_dtype == N_DTYPES)
-        d->said_dtype = map->dtype;
-    return arena_strdup(&d->arena, map->text, &d->source.layout, err);
+    if (name || text) {
+        inner = d->reader;
+        d->reader = NULL; /* taken over */
+        TRY(dump_map_open(name ? name : "layout", text, inner, &d->reader, err));
+        map = dump_map_of(d->reader);
+        d->is_mapped = true;
+        if (d->said_dtype == N_DTYPES)
+            d->said_dtype = map->dtype;
+    }
+    return map || (options && options->has_dtype) ? keep_layout(d, options, map, err) : OK;
 }
 
 /* What the map assumed while it was read, and while it was asked about samples. */

@@ -53,7 +53,6 @@ struct dump_map {
     int64_t *keys, *starts; /* [n_samples]: keys of the first layer's own arrays, and the first row's key; NULL where
                                all samples are in one array */
     enum dtype dtype;       /* said by the map; N_DTYPES = nothing */
-    char *text;             /* the map, in one line */
     char *notes[MAP_MAX_NOTES]; /* what was assumed */
     size_t n_notes;
 };

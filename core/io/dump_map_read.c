@@ -3,7 +3,6 @@
 #include "core/io/dump_dtype.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_FILE = 16 << 20 };
@@ -226,16 +225,10 @@ static enum status read_names(struct dump_map *m, const struct json_at *top, str
 enum status dump_map_read(struct dump_map *m, const char *name, const char *text, struct error *err)
 {
     struct json_at top;
-    char *line;
-    enum status st;
 
     TRY(text ? json_parse(&m->doc, name, text, strlen(text), err) : json_read(&m->doc, name, MAX_FILE, err));
     top = json_top(&m->doc);
     TRY(json_only_keys(&top, keys, sizeof keys / sizeof *keys, err));
-    line = json_dumps(m->doc.root, JSON_COMPACT | JSON_SORT_KEYS);
-    st = line ? arena_strdup(&m->arena, line, &m->text, err) : error_set(err, ERR_MEMORY, "no memory for a layout");
-    free(line);
-    TRY(st);
     m->dtype = N_DTYPES;
     TRY(read_names(m, &top, err));
     TRY(read_all_axes(m, &top, err));

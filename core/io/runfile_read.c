@@ -62,7 +62,7 @@ static enum status read_dumps(struct run *run, const struct h5 *root, struct err
         AUTO(h5) dump = {0};
 
         d->path = d->model_name = d->weights_sha256 = d->prompt_version = d->prompt_sha256 = empty;
-        d->compute_dtype = d->store_dtype = d->capture = d->variant = empty;
+        d->compute_dtype = d->store_dtype = d->capture = d->variant = d->layout = empty;
         snprintf(name, sizeof name, "%zu", i);
         TRY(h5_group(&group, name, &dump, err));
         TRY(runfile_get_fields(&dump, &runfile_dump, &run->arena, d, err));

@@ -224,6 +224,7 @@ static enum status copy_dump(struct dump_source *ret, const struct dump_source *
     TRY(arena_strdup(a, d->compute_dtype, &ret->compute_dtype, err));
     TRY(arena_strdup(a, d->store_dtype, &ret->store_dtype, err));
     TRY(arena_strdup(a, d->capture, &ret->capture, err));
+    TRY(arena_strdup(a, d->layout, &ret->layout, err));
     return arena_strdup(a, d->variant, &ret->variant, err);
 }
 
