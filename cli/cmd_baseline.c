@@ -1,6 +1,9 @@
+#include "cli/capable.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "cli/message.h"
+#include "cli/present.h"
+#include "cli/reference.h"
 #include "core/base/scope.h"
 #include "core/gate/baseline.h"
 #include "core/gate/calibration_file.h"
@@ -21,6 +24,11 @@ static const struct opt options[] = {
      .value = "TEXT",
      .help = "accept, drop: why; kept with the baseline"},
     OPTION_BASELINES,
+    {.name = "policy",
+     .kind = OPT_TEXT,
+     .value = "FILE",
+     .key = "policy",
+     .help = "accept: warn of its primary metrics that cannot gate (default: default); show: say what each detects"},
     OPTION_PROJECT,
 };
 
@@ -29,6 +37,25 @@ static enum status accept_one(const char *dir, const char *name, const char *run
     TRY(baseline_accept(dir, name, run, reason, err));
     message_say("accepted %s into %s/%s", run, dir, name);
     return OK;
+}
+
+/* Before anything is written. */
+static enum status check_policy(struct call *c, struct error *err)
+{
+    AUTO(policy) policy = {0};
+
+    return present_policy(&policy, &c->opts, err);
+}
+
+/* Accepted is accepted; who should know that it does not decide much learns it here, and not at the first gate. */
+static enum status warn_of(struct call *c, const char *dir, const char *name, struct error *err)
+{
+    AUTO(reference) base = {0};
+    AUTO(policy) policy = {0};
+
+    TRY(present_policy(&policy, &c->opts, err));
+    TRY(reference_open_name(&base, dir, name, err));
+    return warn_incapable(base.runs, base.n, &policy, err);
 }
 
 static enum status accept(struct call *c, const char *dir, struct error *err)
@@ -48,11 +75,12 @@ static enum status accept(struct call *c, const char *dir, struct error *err)
                          name ? name : "");
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "accept needs --reason: whoever reads the baseline later must know why");
+    TRY(check_policy(c, err));
     if (c->opts.n_words < 2)
-        return accept_one(dir, name, output, reason, err);
+        TRY(accept_one(dir, name, output, reason, err));
     for (i = 1; i < c->opts.n_words; i++)
         TRY(accept_one(dir, name, c->opts.words[i], reason, err));
-    return OK;
+    return warn_of(c, dir, name, err);
 }
 
 static enum status list(struct call *c, const char *dir, struct error *err)
@@ -82,6 +110,16 @@ static enum status list(struct call *c, const char *dir, struct error *err)
     return OK;
 }
 
+static enum status show_capable(struct call *c, const char *dir, struct error *err)
+{
+    AUTO(reference) base = {0};
+    AUTO(policy) policy = {0};
+
+    TRY(present_policy(&policy, &c->opts, err));
+    TRY(reference_open_name(&base, dir, c->opts.words[1], err));
+    return put_capable(&c->out, base.runs, base.n, &policy, err);
+}
+
 static enum status show(struct call *c, const char *dir, struct error *err)
 {
     AUTO(baseline) b = {0};
@@ -101,7 +139,7 @@ static enum status show(struct call *c, const char *dir, struct error *err)
     TRY(calibration_recall(&calibration, b.dir, err));
     if (calibration.len)
         buf_printf(&c->out, "calibration\n  %s\n", buf_text(&calibration));
-    return OK;
+    return opts_text(&c->opts, "policy", NULL) ? show_capable(c, dir, err) : OK;
 }
 
 static enum status drop(struct call *c, const char *dir, struct error *err)
@@ -148,7 +186,7 @@ const struct command cmd_baseline = {
         "or "
         "hash; without a run, the whole baseline.",
     .examples = "tare baseline accept out/v1.h5 --name main --reason \"release 2026-11\"\n"
-                "tare baseline list\ntare baseline show main\n"
+                "tare baseline list\ntare baseline show main --policy strict\n"
                 "tare baseline drop main 5f1bd9c5ac56 --reason \"measured on a busy machine\"",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -1,4 +1,5 @@
 #include "cli/candidates.h"
+#include "cli/capable.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "cli/message.h"
@@ -95,6 +96,7 @@ static enum status judge(struct call *c, struct reference *base, struct report_i
                        err));
     show->base_name = base->name;
     TRY(reference_comparable(base, show->cand, show->n_cand, err));
+    TRY(warn_incapable(base->runs, base->n, policy, err));
     TRY(decide(j, base->runs, base->n, show->cand, show->n_cand, policy, seed, err));
     return exit_code(j, &c->opts, &c->exit_code, err);
 }

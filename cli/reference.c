@@ -100,3 +100,9 @@ enum status reference_comparable(const struct reference *r, const struct run *ca
             TRY(comparable_check(&r->runs[i], &cand[k], err));
     return comparable_candidates(cand, n_cand, err);
 }
+
+enum status reference_open_name(struct reference *r, const char *baselines, const char *name, struct error *err)
+{
+    memset(r, 0, sizeof *r);
+    return open_baseline(r, baselines, name, err);
+}

@@ -18,6 +18,9 @@ struct reference {
 /* `what`: a run file, the folder of a baseline, or the name of one in the folder `baselines`. NULL: the only baseline
  * that there is; none is ERR_NO_VERDICT, several are ERR_USAGE. */
 MUST_CHECK enum status reference_open(struct reference *r, const char *what, const char *baselines, struct error *err);
+/* The baseline of that name in the folder. */
+MUST_CHECK enum status reference_open_name(struct reference *r, const char *baselines, const char *name,
+                                           struct error *err);
 void reference_done(struct reference *r);
 
 /* comparable_check() of each candidate run against each run. */

@@ -82,22 +82,10 @@ static enum status find_run_spread(struct calibration_metric *m, const struct ca
 {
     double stats[CALIBRATION_RUNS];
     struct summary s;
-    size_t i, k, n;
+    size_t i;
 
-    for (i = 0; i < c->n_runs; i++) {
-        const struct cube *cube = run_cube(&runs[i], m->metric);
-        double *values = NULL;
-
-        stats[i] = NAN;
-        if (!cube)
-            continue;
-        TRY(mem_new(cube_len(cube), sizeof *values, &values, err));
-        for (k = 0, n = 0; k < cube_len(cube); k++)
-            if (isfinite(cube->values[k]))
-                values[n++] = cube->values[k];
-        stats[i] = spread_stat(stat, values, n);
-        free(values);
-    }
+    for (i = 0; i < c->n_runs; i++)
+        TRY(spread_run_stat(&runs[i], m->metric, stat, &stats[i], err));
     summary_of(&s, stats, c->n_runs);
     m->mean_sd = s.sd;
     return OK;

@@ -19,6 +19,24 @@ double spread_stat(const char *stat, double *values, size_t n)
     return summary_quantile(values, n, strcmp(stat, "p50") == 0 ? 0.5 : (strcmp(stat, "p95") == 0 ? 0.95 : 0.99));
 }
 
+enum status spread_run_stat(const struct run *r, const char *metric, const char *stat, double *ret, struct error *err)
+{
+    const struct cube *cube = run_cube(r, metric);
+    double *values = NULL;
+    size_t k, n = 0;
+
+    *ret = NAN;
+    if (!cube)
+        return OK;
+    TRY(mem_new(cube_len(cube), sizeof *values, &values, err));
+    for (k = 0; k < cube_len(cube); k++)
+        if (isfinite(cube->values[k]))
+            values[n++] = cube->values[k];
+    *ret = spread_stat(stat, values, n);
+    free(values);
+    return OK;
+}
+
 /* Where run r keeps task i of the pairs; SIZE_MAX when it has not the task. */
 static size_t task_at(const struct tested *t, const struct run *r, size_t i)
 {

@@ -19,4 +19,8 @@ MUST_CHECK enum status spread_judge(struct tested *t, const struct comparison *c
 /* "mean", "p50", … of n values; reorders them; NULL is the mean. NaN when n is 0. */
 double spread_stat(const char *stat, double *values, size_t n);
 
+/* The same of all values that a run has of a metric. */
+MUST_CHECK enum status spread_run_stat(const struct run *r, const char *metric, const char *stat, double *ret,
+                                       struct error *err);
+
 #endif

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* The smallest effect that df and the standard error allow. */
-static double detectable(double sd, size_t n_base, size_t n_cand, double alpha, double power)
+double run_t_detectable(double sd, size_t n_base, size_t n_cand, double alpha, double power)
 {
     size_t df = n_base + n_cand - 2;
 
@@ -48,7 +47,7 @@ bool run_t_test(struct run_t *r, const double *base, size_t n_base, const double
     half = mde_t_quantile(1 - alpha, out.df) * se;
     out.lo = out.delta - half;
     out.hi = out.delta + half;
-    out.mde = detectable(out.sd, b.n, c.n, alpha, power);
+    out.mde = run_t_detectable(out.sd, b.n, c.n, alpha, power);
     *r = out;
     return true;
 }
@@ -57,12 +56,12 @@ size_t run_t_runs_for(double sd, double effect, double alpha, double power)
 {
     size_t lo = 1, hi = RUN_T_MAX;
 
-    if (!(effect > 0) || !(sd > 0) || !(detectable(sd, hi, hi, alpha, power) <= effect))
+    if (!(effect > 0) || !(sd > 0) || !(run_t_detectable(sd, hi, hi, alpha, power) <= effect))
         return 0;
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
 
-        if (detectable(sd, mid, mid, alpha, power) <= effect)
+        if (run_t_detectable(sd, mid, mid, alpha, power) <= effect)
             hi = mid;
         else
             lo = mid;

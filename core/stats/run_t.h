@@ -25,6 +25,10 @@ struct run_t {
 bool run_t_test(struct run_t *r, const double *base, size_t n_base, const double *cand, size_t n_cand, double alpha,
                 double power);
 
+/* The smallest |delta| that so many runs find with `power` at a two-sided level alpha, runs of a side differing by sd.
+ */
+double run_t_detectable(double sd, size_t n_base, size_t n_cand, double alpha, double power);
+
 /* The fewest runs on each side, from 2 to RUN_T_MAX, with which `effect` is found with `power` at a two-sided level
  * alpha; 0 when more would be needed. */
 enum { RUN_T_MAX = 1000 };
