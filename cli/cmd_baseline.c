@@ -1,3 +1,4 @@
+#include "cli/calibration_table.h"
 #include "cli/capable.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
@@ -123,7 +124,8 @@ static enum status show_capable(struct call *c, const char *dir, struct error *e
 static enum status show(struct call *c, const char *dir, struct error *err)
 {
     AUTO(baseline) b = {0};
-    AUTO(buf) calibration = {0};
+    AUTO(calibration) calibration = {0};
+    bool is_calibrated;
     size_t i;
 
     if (c->opts.n_words != 2)
@@ -136,9 +138,11 @@ static enum status show(struct call *c, const char *dir, struct error *err)
     for (i = 0; i < b.n_dropped; i++)
         buf_printf(&c->out, "dropped %s\n  sha256    %s\n  dropped   %s\n  reason    %s\n", b.dropped[i].file,
                    b.dropped[i].hash.hex, b.dropped[i].when_utc, b.dropped[i].reason);
-    TRY(calibration_recall(&calibration, b.dir, err));
-    if (calibration.len)
-        buf_printf(&c->out, "calibration\n  %s\n", buf_text(&calibration));
+    TRY(calibration_read(&calibration, b.dir, &is_calibrated, err));
+    if (is_calibrated) {
+        buf_puts(&c->out, "\ncalibration: ");
+        calibration_table(&c->out, &calibration);
+    }
     return opts_text(&c->opts, "policy", NULL) ? show_capable(c, dir, err) : OK;
 }
 

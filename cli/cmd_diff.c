@@ -43,6 +43,7 @@ static enum status run(struct call *c, struct error *err)
     TRY(decide(&judgement, base.runs, base.n, cand.runs, cand.n, &policy, seed, err));
     show.base = base.runs;
     show.n_base = base.n;
+    show.calibration = base.is_calibrated ? &base.calibration : NULL;
     show.cand = cand.runs;
     show.n_cand = cand.n;
     show.cand_name = cand.name;

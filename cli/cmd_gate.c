@@ -95,6 +95,7 @@ static enum status judge(struct call *c, struct reference *base, struct report_i
     TRY(reference_open(base, opts_text(&c->opts, "baseline", NULL), opts_text(&c->opts, "baselines", "baselines"),
                        err));
     show->base_name = base->name;
+    show->calibration = base->is_calibrated ? &base->calibration : NULL;
     TRY(reference_comparable(base, show->cand, show->n_cand, err));
     TRY(warn_incapable(base->runs, base->n, policy, err));
     TRY(decide(j, base->runs, base->n, show->cand, show->n_cand, policy, seed, err));

@@ -37,6 +37,7 @@ static enum status compare(struct judgement *ret, struct reference *base, const 
     TRY(decide(ret, base->runs, base->n, cand->runs, cand->n, &policy, seed, err));
     show->base = base->runs;
     show->n_base = base->n;
+    show->calibration = base->is_calibrated ? &base->calibration : NULL;
     show->base_name = o->words[0];
     show->judgement = ret;
     return OK;

@@ -1,8 +1,10 @@
 #include "cli/reference.h"
 
+#include "cli/message.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/gate/calibration_file.h"
 #include "core/gate/decide.h"
 #include "core/io/runfile.h"
 
@@ -18,6 +20,7 @@ void reference_done(struct reference *r)
     free(r->runs);
     free(r->name);
     baseline_done(&r->baseline);
+    calibration_done(&r->calibration);
     memset(r, 0, sizeof *r);
 }
 
@@ -30,9 +33,19 @@ static enum status open_run(struct reference *r, const char *path, struct error 
     return OK;
 }
 
+/* A calibration informs: one that does not read is no reason not to compare. */
+static void recall(struct reference *r)
+{
+    struct error why = {0};
+
+    if (calibration_read(&r->calibration, r->baseline.dir, &r->is_calibrated, &why) != OK)
+        message_warn("calibration left out: %s", why.message);
+}
+
 static enum status open_baseline(struct reference *r, const char *dir, const char *name, struct error *err)
 {
     TRY(baseline_open(&r->baseline, dir, name, err));
+    recall(r);
     TRY(mem_strdup(name, &r->name, err));
     TRY(mem_new(r->baseline.n_runs, sizeof *r->runs, &r->runs, err));
     while (r->n < r->baseline.n_runs) {

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/gate/baseline.h"
+#include "core/gate/calibrate.h"
 #include "core/model/run.h"
 
 #include <stddef.h>
@@ -11,8 +12,10 @@
 struct reference {
     struct run *runs; /* owned: [n] */
     size_t n;
-    char *name;               /* owned: as shown */
-    struct baseline baseline; /* empty for a run file */
+    char *name;                     /* owned: as shown */
+    struct baseline baseline;       /* empty for a run file */
+    struct calibration calibration; /* of the baseline */
+    bool is_calibrated;
 };
 
 /* `what`: a run file, the folder of a baseline, or the name of one in the folder `baselines`. NULL: the only baseline

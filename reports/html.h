@@ -23,6 +23,7 @@ void html_banner(struct buf *out, const struct report_input *in);
 void html_findings(struct buf *out, const struct report_input *in);
 void html_families(struct buf *out, const struct report_input *in);
 void html_limits(struct buf *out, const struct report_input *in);
+void html_calibration(struct buf *out, const struct report_input *in);
 void html_changes(struct buf *out, const struct report_input *in);
 void html_metrics(struct buf *out, const struct report_input *in); /* of a single run */
 void html_tasks(struct buf *out, const struct series *s);

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/gate/calibrate.h"
 #include "core/gate/judgement.h"
 #include "core/model/run.h"
 
@@ -18,11 +19,12 @@ struct report_input {
     const struct run *cand; /* [n_cand], 1 at least */
     size_t n_cand;
     const struct judgement *judgement;
-    const char *base_name, *cand_name; /* as the user named them */
-    size_t max_findings;               /* in JUnit and Markdown; the rest is counted */
-    bool is_gate;                      /* the verdict decides, not only informs      */
-    int exit_code;                     /* what the command will exit with            */
-    bool is_verbose;                   /* the terminal's view with every number      */
+    const char *base_name, *cand_name;     /* as the user named them */
+    size_t max_findings;                   /* in JUnit and Markdown; the rest is counted */
+    bool is_gate;                          /* the verdict decides, not only informs      */
+    int exit_code;                         /* what the command will exit with            */
+    const struct calibration *calibration; /* of the baseline; NULL without one */
+    bool is_verbose;                       /* the terminal's view with every number      */
 };
 
 struct report {

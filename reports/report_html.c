@@ -25,10 +25,10 @@ static void put_nav(struct buf *out, const struct buf *body)
 {
     static const struct {
         const char *id, *name;
-    } parts[] = {{"changed", "What changed"},  {"findings", "Findings"},         {"metrics", "Metrics"},
-                 {"turns", "Turns"},           {"attention", "Attention"},       {"tasks", "Tasks"},
-                 {"latency", "Latency"},       {"limits", "Limits and gaps"},    {"notes", "Notes"},
-                 {"provenance", "Provenance"}, {"read", "How to read this page"}};
+    } parts[] = {{"changed", "What changed"}, {"findings", "Findings"},      {"metrics", "Metrics"},
+                 {"turns", "Turns"},          {"attention", "Attention"},    {"tasks", "Tasks"},
+                 {"latency", "Latency"},      {"limits", "Limits and gaps"}, {"calibration", "Calibration"},
+                 {"notes", "Notes"},          {"provenance", "Provenance"},  {"read", "How to read this page"}};
     size_t i;
 
     buf_puts(out, "<nav aria-label=\"parts of the page\">");
@@ -75,6 +75,7 @@ static void put_body(struct buf *out, const struct series *s)
     html_tasks(out, s);
     html_latency(out, s);
     html_limits(out, in);
+    html_calibration(out, in);
     html_notes(out, in);
     html_provenance(out, in);
     put_reading(out, in->judgement != NULL);

@@ -1,5 +1,6 @@
 /* The view for a desk: verdict first, then what changed, the table, the findings, what to do next. */
 #include "core/base/scope.h"
+#include "core/gate/calibration_file.h"
 #include "core/model/span.h"
 #include "reports/formats.h"
 #include "reports/show.h"
@@ -95,6 +96,12 @@ static void put_pairs(struct buf *out, const struct report_input *in)
     buf_puts(&text, ", policy ");
     show_clip(&text, show_policy(j), 60);
     put_line(out, "pairs", buf_text(&text));
+    if (in->calibration) {
+        AUTO(buf) line = {0};
+
+        calibration_put_line(&line, in->calibration);
+        put_line(out, "calibration", buf_text(&line));
+    }
 }
 
 /* One cell from a function that shows a number. */

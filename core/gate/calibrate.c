@@ -235,7 +235,8 @@ enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_
     size_t i;
 
     if (n_runs < 2)
-        return error_set(err, ERR_USAGE, "one run shows no noise: measure the same version twice at least");
+        return error_set(err, ERR_USAGE,
+                         "one run without repeats shows no noise: measure the same version twice at least");
     if (n_runs > CALIBRATION_RUNS)
         return error_set(err, ERR_LIMIT, "%zu runs, %d are the most", n_runs, CALIBRATION_RUNS);
     TRY(arena_strdup(&c.arena, policy->name ? policy->name : "", &name, err));

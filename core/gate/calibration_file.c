@@ -7,8 +7,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MAX_BYTES = 1 << 20 };
+enum { MAX_BYTES = 1 << 20, MAX_COUNT = 1000000000 };
 
 static const double CONFIDENCE = 0.95;
 
@@ -114,48 +115,164 @@ enum status calibration_json(struct buf *b, const struct calibration *c, struct 
     return buf_check(b, err);
 }
 
-/* {"n": …, "alarms": …} */
-static enum status take_count(const struct json_at *top, const char *key, int64_t *alarms, int64_t *n,
+/* Counts of verdicts, which must make up the whole. */
+static enum status take_count(const struct json_at *top, const char *key, struct calibration_count *ret,
                               struct error *err)
 {
     struct json_at at;
+    int64_t n, part;
+    size_t v;
 
     TRY(json_get(top, key, JSON_OBJECT, &at, err));
-    TRY(json_get_i64(&at, "n", 0, INT64_MAX, n, err));
-    return json_get_i64(&at, "alarms", 0, *n, alarms, err);
+    TRY(json_get_i64(&at, "n", 0, MAX_COUNT, &n, err));
+    for (v = VERDICT_NONE; v <= VERDICT_REGRESSED; v++) {
+        TRY(json_get_i64(&at, verdict_name((enum verdict)v), 0, n, &part, err));
+        ret->of[v] = (size_t)part;
+        ret->n += (size_t)part;
+    }
+    return ret->n == (size_t)n ? OK
+                               : json_bad(&at, err, "the verdicts add up to %zu, not to %lld", ret->n, (long long)n);
 }
 
-static enum status recall(struct buf *b, const char *path, struct error *err)
+/* null is not known */
+static enum status take_number(const struct json_at *at, const char *key, double *ret, struct error *err)
 {
-    AUTO(json) doc = {0};
-    struct json_at top;
-    const char *policy;
-    int64_t schema, runs, alarms, n;
+    *ret = NAN;
+    return json_is_null(json_object_get(at->value, key)) ? OK : json_double_or(at, key, NAN, ret, err);
+}
 
-    TRY(json_read(&doc, path, MAX_BYTES, err));
-    top = json_top(&doc);
-    TRY(json_is(&top, JSON_OBJECT, err));
-    TRY(json_get_i64(&top, "schema", 1, INT64_MAX, &schema, err));
-    if (schema > CALIBRATION_SCHEMA)
-        return json_bad(&top, err, "calibration schema %lld is newer than this program reads (%d): use a newer one",
-                        (long long)schema, CALIBRATION_SCHEMA);
-    TRY(json_get_i64(&top, "runs", 2, INT64_MAX, &runs, err));
-    TRY(json_get_text(&top, "policy", &policy, err));
-    TRY(take_count(&top, "exchanged", &alarms, &n, err));
-    if (n == 0)
-        TRY(take_count(&top, "pairs", &alarms, &n, err));
-    buf_printf(b, "%lld runs, policy %.60s, false alarms ", (long long)runs, policy);
-    calibration_put_share(b, (size_t)alarms, (size_t)n);
+static enum status take_cell(const struct json_at *metric, struct where *ret, struct error *err)
+{
+    struct {
+        const char *name;
+        int64_t *number;
+    } parts[] = {{"turn", &ret->turn}, {"layer", &ret->layer}, {"head", &ret->head}};
+    struct json_at at;
+    size_t i;
+
+    *ret = (struct where){NULL, -1, -1, -1};
+    TRY(json_get(metric, "noisiest", JSON_OBJECT, &at, err));
+    for (i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (json_object_get(at.value, parts[i].name))
+            TRY(json_get_i64(&at, parts[i].name, 0, INT64_MAX, parts[i].number, err));
     return OK;
 }
 
-enum status calibration_recall(struct buf *b, const char *dir, struct error *err)
+static enum status take_power(const struct json_at *metric, struct calibration_metric *ret, struct error *err)
+{
+    struct json_at list, at;
+    size_t s;
+    int64_t n, found;
+
+    TRY(json_get(metric, "power", JSON_ARRAY, &list, err));
+    for (s = 0; s < CALIBRATION_SHIFTS && s < json_array_size(list.value); s++) {
+        TRY(json_item(&list, s, JSON_OBJECT, &at, err));
+        TRY(json_get_i64(&at, "n", 0, MAX_COUNT, &n, err));
+        TRY(json_get_i64(&at, "found", 0, n, &found, err));
+        ret->n_trials = (size_t)n;
+        ret->n_found[s] = (size_t)found;
+    }
+    return OK;
+}
+
+static enum status take_metric(struct calibration *c, const struct json_at *at, const char *name, struct error *err)
+{
+    struct calibration_metric *m = &c->metrics[c->n_metrics];
+    const char *unit, *noise, *role;
+    char *text = NULL;
+
+    TRY(arena_strdup(&c->arena, name, &text, err));
+    m->metric = text;
+    TRY(json_get_text(at, "unit", &unit, err));
+    TRY(arena_strdup(&c->arena, unit, &text, err));
+    m->unit = text;
+    TRY(json_get_text(at, "noise", &noise, err));
+    TRY(json_get_text(at, "role", &role, err));
+    m->noise = strcmp(noise, noise_name(NOISE_RUN)) == 0 ? NOISE_RUN : NOISE_TASK;
+    m->role = strcmp(role, role_name(ROLE_PRIMARY)) == 0 ? ROLE_PRIMARY : ROLE_ADVISORY;
+    TRY(take_number(at, "margin", &m->margin, err));
+    TRY(take_number(at, "sd", &m->mean_sd, err));
+    TRY(take_number(at, "noisiest_sd", &m->cell_sd, err));
+    TRY(take_cell(at, &m->cell, err));
+    TRY(take_power(at, m, err));
+    c->n_metrics++;
+    return OK;
+}
+
+static enum status take_metrics(struct calibration *c, const struct json_at *top, struct error *err)
+{
+    struct json_at list, at;
+    const char *name;
+    json_t *value;
+
+    TRY(json_get(top, "metrics", JSON_OBJECT, &list, err));
+    TRY(arena_new(&c->arena, json_object_size(list.value), sizeof *c->metrics, &c->metrics, err));
+    json_object_foreach (list.value, name, value) {
+        TRY(json_get(&list, name, JSON_OBJECT, &at, err));
+        TRY(take_metric(c, &at, name, err));
+    }
+    return OK;
+}
+
+static enum status take_top(struct calibration *c, const struct json_at *top, struct error *err)
+{
+    const char *policy;
+    char *text = NULL;
+    int64_t schema, runs, tasks, seed;
+
+    TRY(json_is(top, JSON_OBJECT, err));
+    TRY(json_get_i64(top, "schema", 1, INT64_MAX, &schema, err));
+    if (schema > CALIBRATION_SCHEMA)
+        return json_bad(top, err, "calibration schema %lld is newer than this program reads (%d): use a newer one",
+                        (long long)schema, CALIBRATION_SCHEMA);
+    TRY(json_get_i64(top, "runs", 2, CALIBRATION_RUNS, &runs, err));
+    TRY(json_get_i64(top, "tasks", 0, MAX_COUNT, &tasks, err));
+    TRY(json_get_i64(top, "seed", 0, INT64_MAX, &seed, err));
+    TRY(json_get_text(top, "policy", &policy, err));
+    TRY(arena_strdup(&c->arena, policy, &text, err));
+    TRY(take_number(top, "alpha", &c->alpha, err));
+    c->policy_name = text;
+    c->n_runs = (size_t)runs;
+    c->n_tasks = (size_t)tasks;
+    c->seed = (uint64_t)seed;
+    TRY(take_count(top, "pairs", &c->pairs, err));
+    TRY(take_count(top, "exchanged", &c->exchanged, err));
+    c->can_exchange = c->exchanged.n > 0;
+    return take_metrics(c, top, err);
+}
+
+static enum status read_file(struct calibration *ret, const char *path, struct error *err)
+{
+    AUTO(calibration) c = {0};
+    AUTO(json) doc = {0};
+    struct json_at top;
+
+    TRY(json_read(&doc, path, MAX_BYTES, err));
+    top = json_top(&doc);
+    TRY(take_top(&c, &top, err));
+    *ret = c;
+    memset(&c, 0, sizeof c);
+    return OK;
+}
+
+enum status calibration_read(struct calibration *ret, const char *dir, bool *ret_found, struct error *err)
 {
     char *path = NULL;
     enum status st = path_join(dir, "calibration.json", &path, err);
+    bool found = st == OK && file_exists(path);
 
-    if (st == OK && file_exists(path))
-        st = recall(b, path, err);
+    if (found)
+        st = read_file(ret, path, err);
     free(path);
-    return st;
+    TRY(st);
+    *ret_found = found;
+    return OK;
+}
+
+void calibration_put_line(struct buf *b, const struct calibration *c)
+{
+    const struct calibration_count *count = c->exchanged.n ? &c->exchanged : &c->pairs;
+
+    buf_printf(b, "%zu runs, policy %.60s, false alarms ", c->n_runs, c->policy_name);
+    calibration_put_share(b, calibration_alarms(count), count->n);
 }

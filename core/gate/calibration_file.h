@@ -10,9 +10,12 @@ enum { CALIBRATION_SCHEMA = 1 };
 /* The whole of it as a JSON document. */
 MUST_CHECK enum status calibration_json(struct buf *b, const struct calibration *c, struct error *err);
 
-/* "calibration.json" of a baseline's folder: "3 runs, policy default: 0 of 400 false alarms (95 % interval 0 to 0.9
- * %)"; appends nothing when the folder has none. */
-MUST_CHECK enum status calibration_recall(struct buf *b, const char *dir, struct error *err);
+/* "calibration.json" of a baseline's folder; *ret_found is false, and nothing is read, when the folder has none.
+ * ERR_FORMAT with file and JSON pointer for what is none. */
+MUST_CHECK enum status calibration_read(struct calibration *ret, const char *dir, bool *ret_found, struct error *err);
+
+/* "3 runs, policy default, false alarms 0 of 400 (95 % interval 0 to 0.9 %)" */
+void calibration_put_line(struct buf *b, const struct calibration *c);
 
 /* "0 of 400 (95 % interval 0 to 0.92 %)" */
 void calibration_put_share(struct buf *b, size_t k, size_t n);

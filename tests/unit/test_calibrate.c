@@ -3,6 +3,7 @@
 #include "core/base/scope.h"
 #include "core/gate/calibration_file.h"
 #include "core/gate/exchange_runs.h"
+#include "core/gate/repeats.h"
 #include "tests/support/close.h"
 #include "tests/support/fake_run.h"
 #include "tests/support/folder.h"
@@ -165,26 +166,60 @@ Test(calibrate, is_kept_and_recalled)
 {
     struct run runs[RUNS];
     AUTO(calibration) c = {0};
+    AUTO(calibration) back = {0};
+    struct calibration broken;
     AUTO(buf) json = {0};
+    AUTO(buf) again = {0};
     AUTO(buf) line = {0};
+    bool found;
     AUTO(json) doc = {0};
     char dir[300];
 
     snprintf(dir, sizeof dir, "%s", folder_file("b"));
     MUST(dir_make(dir, &err));
-    MUST(calibration_recall(&line, dir, &err));
-    cr_assert(eq(sz, line.len, 0));
+    MUST(calibration_read(&back, dir, &found, &err));
+    cr_assert(found == false);
     reruns(runs, 0.02);
     calibrate_by(&c, runs, RUNS, 30);
     MUST(calibration_json(&json, &c, &err));
     MUST(json_parse(&doc, "calibration.json", json.data, json.len, &err));
     MUST(file_write(folder_file("b/calibration.json"), json.data, json.len, &err));
-    MUST(calibration_recall(&line, dir, &err));
+    MUST(calibration_read(&back, dir, &found, &err));
+    cr_assert(found && back.n_metrics == c.n_metrics && back.n_tasks == TASKS && back.exchanged.n == 30);
+    cr_assert(metric(&back, "attn.entropy")->n_found[1] == metric(&c, "attn.entropy")->n_found[1]);
+    cr_assert(
+        close_to(metric(&back, "attn.entropy")->cell_sd, metric(&c, "attn.entropy")->cell_sd, (struct tol){0, 1e-5}));
+    cr_assert(metric(&back, "attn.entropy")->cell.head == metric(&c, "attn.entropy")->cell.head);
+    MUST(calibration_json(&again, &back, &err));
+    cr_assert(eq(sz, again.len, json.len));
+    calibration_put_line(&line, &back);
     cr_assert(
         eq(str, (char *)buf_text(&line), "3 runs, policy policy.json, false alarms 0 of 30 (95 % interval 0 to 12 %)"));
     MUST(file_write(folder_file("b/calibration.json"), "{\"schema\": 9}", 13, &err));
-    cr_assert(calibration_recall(&line, dir, NULL) == ERR_FORMAT);
+    cr_assert(calibration_read(&broken, dir, &found, NULL) == ERR_FORMAT);
     MUST(file_write(folder_file("b/calibration.json"), "{\"schema\": 1, \"runs\": 2", 23, &err));
-    cr_assert(calibration_recall(&line, dir, NULL) == ERR_FORMAT);
+    cr_assert(calibration_read(&broken, dir, &found, NULL) == ERR_FORMAT);
     reruns_done(runs);
+}
+
+/* A run that asked three times is three runs, of which each has its own replies and all the same attention. */
+Test(calibrate, repeats_are_runs)
+{
+    AUTO(repeats) r = {0};
+    AUTO(run) run = {0};
+    struct cube *c;
+    size_t i;
+
+    fake_run(&run, 2, 2, 1, 1);
+    MUST(axes_add(&run.axes, AXIS_REPEAT, 2, &err));
+    MUST(axes_add(&run.axes, AXIS_REPEAT, 3, &err));
+    fake_cube(&run, "attn.entropy", 3);
+    c = fake_cube(&run, "intent.alignment", 0);
+    for (i = 0; i < cube_len(c); i++)
+        c->values[i] = (double)i;
+    MUST(repeats_init(&r, &run, &err));
+    cr_assert(r.n == 3 && cube_len(run_cube(&r.runs[2], "intent.alignment")) == 4);
+    for (i = 0; i < 12; i++)
+        cr_assert(close_to(run_cube(&r.runs[i % 3], "intent.alignment")->values[i / 3], (double)i, (struct tol){0, 0}));
+    cr_assert(close_to(run_cube(&r.runs[2], "attn.entropy")->values[3], 3, (struct tol){0, 0}));
 }
