@@ -11,6 +11,7 @@
 #include "core/base/scope.h"
 #include "core/io/runfile.h"
 #include "core/metrics/compute.h"
+#include "core/model/redact.h"
 
 static const struct opt options[] = {
     OPTION_HELP,
@@ -178,6 +179,8 @@ static enum status finish(struct run *run, struct replay *replay, const struct s
     }
     TRY(compute_axes(run, in.tasks, in.dump_list, in.n_dumps, err));
     TRY(compute_replies(run, in.tasks, err));
+    if (replay->is_run)
+        TRY(replay_restore_redacted(replay, run, err));
     message_progress("attention of %zu dumps …", in.n_dumps);
     TRY(compute_attention(run, in.dump_list, in.n_dumps, &attention, s->backend, (size_t)s->memory, err));
     message_progress_end();
@@ -190,6 +193,8 @@ static enum status finish(struct run *run, struct replay *replay, const struct s
     TRY(stamp_complete(run, in.tasks, err));
     TRY(stamp_tool(run, s->seed, is_reproducible, err));
     TRY(place_make(output, err));
+    if (s->live.endpoint)
+        redact_run(run, s->live.keep_bodies);
     TRY(runfile_write(run, output, err));
     if (s->live.export_dir)
         TRY(live_export(run, &s->live, output, err));

@@ -4,6 +4,7 @@
 #include "core/base/scope.h"
 #include "core/client/earlier.h"
 #include "core/client/probe.h"
+#include "core/client/tokens.h"
 #include "core/io/machine.h"
 #include "core/io/recording_write.h"
 
@@ -182,6 +183,21 @@ static enum status note_end(const struct live *l, struct run *run, struct error 
     return OK;
 }
 
+/* Counting must not take longer than people will wait for it after a run. */
+#define COUNTING_NS ((int64_t)20000000000)
+
+static enum status count_tokens(const struct live *l, const struct live_arm *a, struct run *run, struct error *err)
+{
+    const char *from = l->options->tokens_from;
+    struct tokens_options o = {.asks_server = strcmp(from, "auto") == 0 || strcmp(from, "server") == 0,
+                               .estimates = strcmp(from, "auto") == 0 || strcmp(from, "estimate") == 0,
+                               .patience_ns = COUNTING_NS};
+
+    if (!o.asks_server && !o.estimates)
+        return OK;
+    return tokens_count(run, &o, &l->options->load.transport, &a->endpoint, &a->head, err);
+}
+
 enum status live_fill(const struct live *l, size_t i, struct run *run, struct error *err)
 {
     const struct live_arm *a = &l->arms[i];
@@ -189,6 +205,8 @@ enum status live_fill(const struct live *l, size_t i, struct run *run, struct er
     TRY(journal_read(a->journal_path, run, err));
     TRY(put_in_order(run, &l->tasks, err));
     TRY(describe_server(l, a, run, err));
+    if (l->stats.end == LOAD_FINISHED)
+        TRY(count_tokens(l, a, run, err));
     TRY(describe_load(l, run, err));
     return note_end(l, run, err);
 }

@@ -7,6 +7,7 @@
 #include "core/io/runfile.h"
 #include "core/metrics/registry.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,95 @@ enum status replay_copy_attention(const struct replay *r, struct run *run, struc
     for (i = 0; i < r->n_notes; i++)
         TRY(run_note(run, err, r->notes[i].code, "%s", r->notes[i].text));
     return OK;
+}
+
+bool replay_is_redacted(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->n_exchanges; i++)
+        if (run->exchanges[i].is_redacted)
+            return true;
+    return false;
+}
+
+static const struct cube *stored_cube(const struct replay *r, const struct cube *like)
+{
+    size_t i;
+
+    for (i = 0; i < r->n_cubes; i++)
+        if (strcmp(r->cubes[i].metric, like->metric) == 0 && r->cubes[i].version == like->version &&
+            r->cubes[i].axes == like->axes)
+            return &r->cubes[i];
+    return NULL;
+}
+
+static size_t old_index(const struct replay *r, size_t axis, const struct exchange *x)
+{
+    if (axis == AXIS_TASK)
+        return axes_find_task(&r->axes, x->task);
+    return axes_find(&r->axes, (enum axis)axis, axis == AXIS_TURN ? x->turn : x->repeat);
+}
+
+static size_t index_now(const struct run *run, size_t axis, const struct exchange *x)
+{
+    if (axis == AXIS_TASK)
+        return axes_find_task(&run->axes, x->task);
+    return axes_find(&run->axes, (enum axis)axis, axis == AXIS_TURN ? x->turn : x->repeat);
+}
+
+/* The stored cell of one exchange, or NaN where there is none. */
+static void restore(const struct replay *r, const struct run *run, const struct cube *from, struct cube *to,
+                    const struct exchange *x)
+{
+    size_t old[N_AXES] = {0}, at[N_AXES] = {0}, axis;
+    bool is_there = from != NULL;
+
+    for (axis = AXIS_TASK; axis <= AXIS_REPEAT; axis++) {
+        if (!(to->axes & AXIS_BIT(axis)))
+            continue;
+        at[axis] = index_now(run, axis, x);
+        old[axis] = old_index(r, axis, x);
+        is_there &= old[axis] != SIZE_MAX;
+    }
+    to->values[cube_index(to, at)] = is_there ? from->values[cube_index(from, old)] : NAN;
+}
+
+/* Cubes that only redacted replies had values for are not computed at all: they come over whole. */
+static enum status add_missing(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < r->n_cubes; i++) {
+        const struct cube *from = &r->cubes[i];
+        AUTO(cube) to = {0};
+
+        if (is_attention(from) || !metric_find(from->metric) || run_cube(run, from->metric))
+            continue;
+        TRY(cube_init(&to, from->metric, from->version, from->axes, &run->axes, err));
+        TRY(cube_describe(&to, from->unit, from->help, from->better, from->noise, err));
+        relay(r, run, from, &to);
+        TRY(run_add_cube(run, &to, err));
+    }
+    return OK;
+}
+
+enum status replay_restore_redacted(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t i, k;
+
+    if (!replay_is_redacted(run))
+        return OK;
+    for (i = 0; i < run->n_cubes; i++) {
+        const struct cube *from = stored_cube(r, &run->cubes[i]);
+
+        if (is_attention(&run->cubes[i]))
+            continue;
+        for (k = 0; k < run->n_exchanges; k++)
+            if (run->exchanges[k].is_redacted)
+                restore(r, run, from, &run->cubes[i], &run->exchanges[k]);
+    }
+    return add_missing(r, run, err);
 }
 
 enum status replay_mention_dumps(const char *path, size_t n_used, struct error *err)

@@ -1,15 +1,12 @@
 #include "core/client/probe.h"
 
-#include "core/base/clock.h"
 #include "core/base/scope.h"
+#include "core/client/asker.h"
 #include "core/client/chunk.h"
 
 #include <jansson.h>
 #include <string.h>
 #include <strings.h>
-
-/* A question that only informs must not hold anything up. */
-#define PATIENCE_NS ((int64_t)5000000000)
 
 enum { MAX_MODELS = 1000, MAX_WORDS = 200 };
 
@@ -17,37 +14,6 @@ void probe_done(struct probe *p)
 {
     arena_done(&p->arena);
     memset(p, 0, sizeof *p);
-}
-
-static void on_end(void *ctx, struct transfer *x)
-{
-    bool *is_over = ctx;
-
-    (void)x;
-    *is_over = true;
-}
-
-/* One GET, waited for. */
-static enum status get(struct transfer *x, const struct transport_options *o, const char *url, const struct head *head,
-                       struct error *err)
-{
-    bool is_over = false;
-    struct transport_sink sink = {.on_end = on_end, .ctx = &is_over};
-    AUTO(transport) t = {0};
-    enum status st = OK;
-
-    TRY(transport_init(&t, o, sink, err));
-    x->url = url;
-    x->lines = head->lines;
-    x->secret = head->secret;
-    x->is_get = true;
-    x->total_timeout_ns = PATIENCE_NS;
-    TRY(transport_start(&t, x, err));
-    while (st == OK && !is_over)
-        st = transport_wait(&t, clock_ns() + PATIENCE_NS, err);
-    if (!is_over)
-        transport_stop(&t, x, "given up");
-    return st;
 }
 
 /* The value of the first of `keys` that is a whole number above 0; else 0. */
@@ -121,22 +87,14 @@ static enum status take_server_line(struct probe *p, const struct transfer *x, s
     return OK;
 }
 
-static json_t *json_of(const struct transfer *x)
+static enum status ask_models(struct probe *p, struct asker *a, const struct address *e, const char *asked,
+                              struct error *err)
 {
-    if (x->end != TRANSFER_WHOLE || x->status != 200)
-        return NULL;
-    return json_loadb(buf_text(&x->bytes), x->bytes.len, JSON_ALLOW_NUL, NULL);
-}
-
-static enum status ask_models(struct probe *p, struct transfer *x, const struct transport_options *o,
-                              const struct address *e, const struct head *head, const char *asked, struct error *err)
-{
-    json_t *top;
+    json_t *top = NULL;
     enum status st;
 
     TRY(arena_strdup(&p->arena, "", &p->server, err));
-    TRY(get(x, o, e->models, head, err));
-    top = json_of(x);
+    TRY(asker_ask(a, e->models, NULL, &top, err));
     st = take_models(p, top, asked, err);
     json_decref(top);
     return st;
@@ -145,61 +103,64 @@ static enum status ask_models(struct probe *p, struct transfer *x, const struct 
 enum status probe_models(struct probe *p, const struct transport_options *o, const struct address *e,
                          const struct head *head, struct error *err)
 {
-    AUTO(transfer) x = {0};
+    AUTO(asker) a = {0};
 
-    TRY(ask_models(p, &x, o, e, head, NULL, err));
-    if (x.status == 0)
+    TRY(asker_init(&a, o, head, err));
+    TRY(ask_models(p, &a, e, NULL, err));
+    if (a.transfer.status == 0)
         return error_set(err, ERR_IO, "'%s' cannot be reached: %s: is the server running?", e->models,
-                         x.failure.len ? buf_text(&x.failure) : "no answer");
+                         a.transfer.failure.len ? buf_text(&a.transfer.failure) : "no answer");
     return OK;
 }
 
-static enum status ask(struct transfer *x, const struct transport_options *o, const struct address *e,
-                       const char *route, const struct head *head, json_t **ret, struct error *err)
+static enum status ask(struct asker *a, const struct address *e, const char *route, json_t **ret, struct error *err)
 {
     AUTO(buf) url = {0};
 
     buf_printf(&url, "%s%s", e->root, route);
     TRY(buf_check(&url, err));
-    TRY(get(x, o, buf_text(&url), head, err));
-    *ret = json_of(x);
-    return OK;
+    return asker_ask(a, buf_text(&url), NULL, ret, err);
+}
+
+/* A word more about the software: "vllm 0.6.1". */
+static enum status add_server(struct probe *p, const json_t *word, struct error *err)
+{
+    AUTO(buf) text = {0};
+
+    if (!json_is_string(word))
+        return OK;
+    buf_printf(&text, "%s%s", p->server, p->server[0] ? " " : "");
+    chunk_words(&text, json_string_value(word), json_string_length(word), MAX_WORDS);
+    TRY(buf_check(&text, err));
+    return arena_strdup(&p->arena, buf_text(&text), &p->server, err);
 }
 
 /* vLLM and others: {"version": "0.6.1"} */
-static enum status ask_version(struct probe *p, const struct transport_options *o, const struct address *e,
-                               const struct head *head, struct error *err)
+static enum status ask_version(struct probe *p, struct asker *a, const struct address *e, struct error *err)
 {
-    AUTO(transfer) x = {0};
-    json_t *top = NULL, *version;
-    enum status st = OK;
+    json_t *top = NULL;
+    enum status st;
 
-    TRY(ask(&x, o, e, "/version", head, &top, err));
-    version = json_object_get(top, "version");
-    if (json_is_string(version))
-        st = arena_printf(&p->arena, &p->server, err, "%s %.80s", p->server, json_string_value(version));
+    TRY(ask(a, e, "/version", &top, err));
+    st = add_server(p, json_object_get(top, "version"), err);
     json_decref(top);
     return st;
 }
 
 /* llama.cpp: {"default_generation_settings": {"n_ctx"}, "build_info"} */
-static enum status ask_props(struct probe *p, const struct transport_options *o, const struct address *e,
-                             const struct head *head, struct error *err)
+static enum status ask_props(struct probe *p, struct asker *a, const struct address *e, struct error *err)
 {
-    AUTO(transfer) x = {0};
-    json_t *top = NULL, *build;
-    enum status st = OK;
+    json_t *top = NULL;
+    enum status st;
     int64_t limit;
 
-    TRY(ask(&x, o, e, "/props", head, &top, err));
+    TRY(ask(a, e, "/props", &top, err));
     limit = limit_of(json_object_get(top, "default_generation_settings"));
     if (!limit)
         limit = limit_of(top);
     if (limit)
         p->context_limit = limit;
-    build = json_object_get(top, "build_info");
-    if (json_is_string(build))
-        st = arena_printf(&p->arena, &p->server, err, "%s %.80s", p->server, json_string_value(build));
+    st = add_server(p, json_object_get(top, "build_info"), err);
     json_decref(top);
     return st;
 }
@@ -207,13 +168,14 @@ static enum status ask_props(struct probe *p, const struct transport_options *o,
 enum status probe_server(struct probe *p, const struct transport_options *o, const struct address *e,
                          const struct head *head, const char *model, struct error *err)
 {
-    AUTO(transfer) x = {0};
+    AUTO(asker) a = {0};
 
-    TRY(ask_models(p, &x, o, e, head, model, err));
-    if (x.status == 0)
+    TRY(asker_init(&a, o, head, err));
+    TRY(ask_models(p, &a, e, model, err));
+    if (a.transfer.status == 0)
         return OK; /* it is gone */
     if (!p->server[0])
-        TRY(take_server_line(p, &x, err));
-    TRY(ask_version(p, o, e, head, err));
-    return ask_props(p, o, e, head, err);
+        TRY(take_server_line(p, &a.transfer, err));
+    TRY(ask_version(p, &a, e, err));
+    return ask_props(p, &a, e, err);
 }

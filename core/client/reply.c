@@ -364,6 +364,7 @@ static void start(struct reply *r, const struct exchange *x)
 {
     r->sent_ns = x->sent_ns;
     r->scheduled_ns = x->scheduled_ns;
+    r->tokens_sent = x->tokens_sent_is_estimate ? 0 : x->tokens_sent;
     r->first_content_ns = r->last_content_ns = r->first_visible_ns = NS_UNKNOWN;
     r->prompt_tokens = r->completion_tokens = -1;
 }

@@ -31,7 +31,8 @@ struct reply {
     struct buf model;         /* as the server named it                                      */
     struct buf finish_reason; /* "stop", "length", …; empty when none was sent               */
     enum reply_state state;
-    int64_t status; /* HTTP                                                        */
+    int64_t tokens_sent; /* of the prompt, counted exactly before the server read it; 0 not known */
+    int64_t status;      /* HTTP                                                        */
     int64_t sent_ns, scheduled_ns;
     int64_t first_content_ns,
         last_content_ns;       /* reads that brought the first and last content or reasoning; NS_UNKNOWN */
@@ -57,6 +58,9 @@ void reply_done(struct reply *r);
 
 /* Whether there is something to score: no failure, and content or at least a finish reason. */
 bool reply_has_answer(const struct reply *r);
+
+/* Whether the server read clearly fewer tokens than were sent, and said nothing: more than 2 %, and more than 8. */
+bool reply_was_cut_short(const struct reply *r);
 
 const char *reply_state_name(enum reply_state s); /* "ok", "http-error", "error", "broken", "empty" */
 

@@ -104,6 +104,8 @@ static enum status put_meta(struct buf *file, const struct exchange *x, struct e
     TRY(put_number(meta, "tokens_sent", x->tokens_sent, x->tokens_sent > 0, err));
     if (x->tokens_sent_is_estimate)
         TRY(put(meta, "tokens_sent_is_estimate", json_true(), err));
+    if (x->is_redacted)
+        TRY(put(meta, "is_redacted", json_true(), err));
     TRY(put(meta, "framing", json_string(x->has_http_head ? "http" : "body"), err));
     TRY(put_number(meta, "status", x->status, x->status > 0, err));
     TRY(put_headers(meta, x->headers, err));

@@ -133,6 +133,7 @@ static enum status parse_transfer(struct run *run, const struct json_at *meta, s
     TRY(json_i64_or(meta, "connect_ns", 0, MAX_NS, 0, &x->connect_ns, err));
     TRY(json_i64_or(meta, "n_retries", 0, INT32_MAX, 0, &x->n_retries, err));
     TRY(json_i64_or(meta, "tokens_sent", 0, INT32_MAX, 0, &x->tokens_sent, err));
+    TRY(json_bool_or(meta, "is_redacted", false, &x->is_redacted, err));
     return json_bool_or(meta, "tokens_sent_is_estimate", false, &x->tokens_sent_is_estimate, err);
 }
 

@@ -6,7 +6,7 @@
 
 /* What the run's reader must know of its replies as a whole. */
 struct tally {
-    size_t n_failed, n_tokens_from_chunks, n_tokens_from_plain;
+    size_t n_failed, n_tokens_from_chunks, n_tokens_from_plain, n_cut_short;
 };
 
 static bool reads_reply(const struct metric *metric)
@@ -42,6 +42,7 @@ static enum status see_reply(struct run *run, const struct exchange *x, const st
     TRY(see_model(run, r, err));
     tally->n_tokens_from_chunks += r->completion_tokens_from == TOKENS_FROM_CHUNKS;
     tally->n_tokens_from_plain += r->completion_tokens_from == TOKENS_FROM_PLAIN;
+    tally->n_cut_short += reply_was_cut_short(r);
     if (reply_has_answer(r))
         return OK;
     tally->n_failed++;
@@ -55,11 +56,32 @@ static enum status note_tally(struct run *run, const struct tally *tally, struct
                      "%zu of %zu replies came without a token count: chunks were counted instead, so their "
                      "latency.tpot is an estimate",
                      tally->n_tokens_from_chunks, run->n_exchanges));
+    if (tally->n_cut_short)
+        TRY(run_note(run, err, "prompt-cut",
+                     "the server read clearly fewer tokens than were sent in %zu of %zu requests, and said nothing: it "
+                     "cuts prompts (context.truncated)",
+                     tally->n_cut_short, run->n_exchanges));
     if (tally->n_tokens_from_plain)
         TRY(run_note(
             run, err, "tokens-from-plain",
             "%zu of %zu streams brought no token count: the server's count of a plain request of the same text is used",
             tally->n_tokens_from_plain, run->n_exchanges));
+    return OK;
+}
+
+/* Longer than any reply that a rubric is meant for: a pattern may take for ever on it. */
+enum { MAX_SCORED = 1 << 20 };
+
+static enum status score_intent(struct run *run, const struct intent *intent, const struct exchange *x,
+                                const struct reply *r, struct intent_score *score, const struct intent_score **ret,
+                                struct error *err)
+{
+    if (r->text.len > MAX_SCORED)
+        return run_note(run, err, "reply-too-long",
+                        "task '%s', turn %lld, repeat %lld: a reply of %zu bytes is not scored, %d are the limit",
+                        x->task, (long long)x->turn, (long long)x->repeat, r->text.len, MAX_SCORED);
+    TRY(intent_score(intent, x->task, x->turn, buf_text(&r->text), r->text.len, score, err));
+    *ret = score;
     return OK;
 }
 
@@ -78,10 +100,10 @@ static enum status compute_one(struct run *run, const struct intent *intent, con
 
     TRY(reply_read(&r, x, run->events + x->first_event, run->bytes, err));
     TRY(see_reply(run, x, &r, tally, err));
-    if (intent && reply_has_answer(&r)) {
-        TRY(intent_score(intent, x->task, x->turn, buf_text(&r.text), r.text.len, &score, err));
-        view.intent = &score;
-    }
+    if (x->is_redacted)
+        buf_clear(&r.text); /* placeholders */
+    else if (intent && reply_has_answer(&r))
+        TRY(score_intent(run, intent, x, &r, &score, &view.intent, err));
     for (i = 0; i < cubes->n; i++)
         cubes->cubes[i].values[cube_index(&cubes->cubes[i], at)] = cubes->metrics[i]->of_reply(&view);
     return OK;
