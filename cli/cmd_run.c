@@ -74,6 +74,11 @@ static const struct opt options[] = {
      .key = "memory",
      .help = "memory for a tile of attention (default: 256M)"},
     ATTENTION_OPTIONS,
+    {.name = "hash-dumps",
+     .kind = OPT_FLAG,
+     .key = "hash_dumps",
+     .help = "keep the SHA-256 of dumps of any size (default: of those up to 64 MiB; a hash of what they hold tells "
+             "larger ones apart)"},
     OPTION_SEED,
     {.name = "reproducible",
      .kind = OPT_FLAG,
@@ -122,6 +127,7 @@ static enum status read_settings(struct settings *s, const struct opts *o, struc
     if (!s->output)
         return error_set(err, ERR_USAGE, "no place for the run file: name one with -o, as in 'tare run … -o run.h5'");
     TRY(dump_opts_read(o, &s->dump_options, err));
+    s->dump_options.hashes_all = opts_flag(o, "hash-dumps");
     TRY(opts_u64(o, "context-limit", 1, INT64_MAX, 0, &s->context_limit, err));
     TRY(opts_u64(o, "threads", 0, 4096, 0, &threads, err));
     TRY(opts_bytes(o, "memory", (uint64_t)256 << 20, &s->memory, err));
@@ -171,7 +177,7 @@ static enum status finish(struct run *run, struct replay *replay, const struct s
     TRY(attention_opts_read(s->opts, run, &attention, err));
     TRY(inputs_taskset(&in, run, s->taskset, err));
     TRY(inputs_prompt(run, prompt, err));
-    TRY(inputs_dumps(&in, run, replay, s->dumps, s->n_dumps, &s->dump_options, err));
+    TRY(inputs_dumps(&in, run, replay, s->dumps, s->n_dumps, &s->dump_options, (size_t)s->memory, err));
     TRY(replay_mention_dumps(s->replay, in.n_dumps, err));
     if (in.copies_attention) {
         TRY(attention_opts_check_copied(&attention, run, err));
@@ -188,7 +194,7 @@ static enum status finish(struct run *run, struct replay *replay, const struct s
         TRY(replay_copy_attention(replay, run, err));
     if (run->n_cubes == 0)
         return error_set(err, ERR_NO_VERDICT, "nothing was measured: there is no reply and no attention in the inputs");
-    TRY(inputs_settle(&in, err));
+    TRY(inputs_settle(&in, replay, err));
     TRY(stamp_dumps(run, &in, replay, err));
     TRY(stamp_complete(run, in.tasks, err));
     TRY(stamp_tool(run, s->seed, is_reproducible, err));

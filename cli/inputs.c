@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/io/taskset_read.h"
+#include "core/metrics/attention_content.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,15 +72,6 @@ enum status inputs_prompt(struct run *run, const char *path, struct error *err)
     return arena_strdup(&run->arena, prompt.json, &run->prompt_json, err);
 }
 
-enum status inputs_settle(struct inputs *in, struct error *err)
-{
-    size_t i;
-
-    for (i = 0; i < in->n_dumps; i++)
-        TRY(dump_settle(&in->dumps[i], err));
-    return OK;
-}
-
 /* What the map says decides what numbers mean, so the run keeps which one it was. */
 static enum status note_layout(struct run *run, const char *path, const char *layout, struct error *err)
 {
@@ -122,42 +114,39 @@ static enum status open_dumps(struct inputs *in, struct run *run, const char *co
     return OK;
 }
 
-/* Dumps of the replayed run that are not among those given: said, since the new run is then not of the same attention.
- */
-static void warn_left_out(const struct inputs *in, const struct replay *replay)
+static enum status hash_content(const char *path, const struct dump_options *options, size_t memory, struct sha256 *ret,
+                                struct error *err)
 {
-    size_t i, j;
+    AUTO(dump) dump = {0};
 
-    for (i = 0; i < replay->n_dumps; i++) {
-        for (j = 0; j < in->n_dumps; j++)
-            if (strcmp(replay->dumps[i].hash.hex, in->dumps[j].source.hash.hex) == 0)
-                break;
-        if (j == in->n_dumps)
-            message_warn("attention is that of the dumps given: '%s' of the replayed run is not among them",
-                         replay->dumps[i].path);
-    }
+    TRY(dump_begin(&dump, path, options, err));
+    return content_of_dump(&dump, memory, ret, err);
 }
 
-/* Why a dump cannot be read again, or NULL when it is there as recorded. */
-static const char *what_happened(const struct dump_source *dump)
+/* Why a dump cannot be read again, or NULL when it is there as recorded: to the byte, or, of a large one, to the bit of
+ * what is measured. */
+static const char *what_happened(const struct dump_source *dump, const struct dump_options *options, size_t memory)
 {
     struct error ignored = {0};
-    struct sha256 hash;
+    struct dump_source now = {0};
+    enum status st;
 
     if (!file_exists(dump->path))
         return "is not there";
-    if (sha256_file(&hash, dump->path, &ignored) != OK)
+    st = dump->hash.hex[0] ? sha256_file(&now.hash, dump->path, &ignored)
+                           : hash_content(dump->path, options, memory, &now.content, &ignored);
+    if (st != OK)
         return "cannot be read";
-    return strcmp(hash.hex, dump->hash.hex) == 0 ? NULL : "has changed since";
+    return dump_source_is_same(&now, dump) ? NULL : "has changed since";
 }
 
 static enum status reopen(struct inputs *in, struct run *run, const struct replay *replay,
-                          const struct dump_options *options, struct error *err)
+                          const struct dump_options *options, size_t memory, struct error *err)
 {
     size_t i;
 
     for (i = 0; i < replay->n_dumps; i++) {
-        const char *why = what_happened(&replay->dumps[i]);
+        const char *why = what_happened(&replay->dumps[i], options, memory);
 
         if (!why)
             continue;
@@ -180,13 +169,33 @@ static enum status reopen(struct inputs *in, struct run *run, const struct repla
 }
 
 enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay, const char *const *paths,
-                         size_t n, const struct dump_options *options, struct error *err)
+                         size_t n, const struct dump_options *options, size_t memory, struct error *err)
 {
-    if (n == 0)
-        return reopen(in, run, replay, options, err);
-    TRY(open_dumps(in, run, paths, n, options, err));
-    if (replay->n_dumps > 0)
-        TRY(inputs_settle(in, err));
-    warn_left_out(in, replay);
+    return n ? open_dumps(in, run, paths, n, options, err) : reopen(in, run, replay, options, memory, err);
+}
+
+/* Said, since the new run is then not of the same attention. */
+static void warn_left_out(const struct inputs *in, const struct replay *replay)
+{
+    size_t i, j;
+
+    for (i = 0; i < replay->n_dumps; i++) {
+        for (j = 0; j < in->n_dumps; j++)
+            if (dump_source_is_same(&replay->dumps[i], &in->dumps[j].source))
+                break;
+        if (j == in->n_dumps)
+            message_warn("attention is that of the dumps given: '%s' of the replayed run is not among them",
+                         replay->dumps[i].path);
+    }
+}
+
+enum status inputs_settle(struct inputs *in, const struct replay *replay, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < in->n_dumps; i++)
+        TRY(dump_settle(&in->dumps[i], err));
+    if (!in->copies_attention)
+        warn_left_out(in, replay);
     return OK;
 }

@@ -29,13 +29,14 @@ MUST_CHECK enum status inputs_taskset(struct inputs *in, struct run *run, const 
 /* The prompt version: `path`; NULL keeps what the recording says. Another one than it names is ERR_FORMAT. */
 MUST_CHECK enum status inputs_prompt(struct run *run, const char *path, struct error *err);
 
-/* Waits for the hashes of the dumps. */
-MUST_CHECK enum status inputs_settle(struct inputs *in, struct error *err);
+/* Waits for the hashes of the dumps; says which dumps of the replayed run are not among them. Call it when the dumps
+ * have been measured. */
+MUST_CHECK enum status inputs_settle(struct inputs *in, const struct replay *replay, struct error *err);
 
 /* The dumps, whose hashes may still be on their way: `paths`, or those of a replayed run where they are found
- * unchanged; read as `options` say. */
+ * unchanged, which may mean to read them in tiles of `memory` bytes; read as `options` say. */
 MUST_CHECK enum status inputs_dumps(struct inputs *in, struct run *run, const struct replay *replay,
                                     const char *const *paths, size_t n, const struct dump_options *options,
-                                    struct error *err);
+                                    size_t memory, struct error *err);
 
 #endif

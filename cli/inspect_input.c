@@ -56,8 +56,10 @@ static void add_layers(struct desc *d, const struct dump *dump)
 enum status inspect_dump(struct desc *d, const char *path, const struct dump_options *options, struct error *err)
 {
     AUTO(dump) dump = {0};
+    struct dump_options all = *options;
 
-    TRY(dump_open_as(&dump, path, options, err));
+    all.hashes_all = true;
+    TRY(dump_open_as(&dump, path, &all, err));
     TRY(desc_init(d, "dump", path, err));
     desc_text(d, d->root, "sha256", dump.source.hash.hex);
     desc_text(d, d->root, "model_name", dump.source.model_name);

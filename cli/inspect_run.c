@@ -61,6 +61,7 @@ static void add_dumps(struct desc *d, const struct provenance *p)
 
         desc_text(d, row, "path", s->path);
         desc_text(d, row, "sha256", s->hash.hex);
+        desc_text(d, row, "content_sha256", s->content.hex);
         desc_text(d, row, "model_name", s->model_name);
         desc_text(d, row, "weights_sha256", s->weights_sha256);
         desc_text(d, row, "prompt_version", s->prompt_version);

@@ -45,6 +45,7 @@ static const struct key {
     {"context_limit", KEY_NUMBER},
     {"weights_version", KEY_TEXT},
     {"reproducible", KEY_FLAG},
+    {"hash_dumps", KEY_FLAG},
     {"endpoint", KEY_TEXT},
     {"model", KEY_TEXT},
     {"api", KEY_TEXT},

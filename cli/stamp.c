@@ -20,6 +20,7 @@ static enum status keep_dump(struct run *run, const struct dump *d, struct dump_
     struct arena *a = &run->arena;
 
     ret->hash = s->hash;
+    ret->content = s->content;
     TRY(arena_strdup(a, d->path, &ret->path, err));
     TRY(keep_text(a, s->model_name, &ret->model_name, err));
     TRY(keep_text(a, s->weights_sha256, &ret->weights_sha256, err));

@@ -198,7 +198,8 @@ enum status dump_begin(struct dump *d, const char *path, const struct dump_optio
         TRY(h5guard_call(path, attempt_hdf5, options, err));
     TRY(open_all(&dump, path, format, options, err));
     TRY(look_at(path, &dump.seen_bytes, &dump.seen_mtime_ns, err));
-    TRY(hash_job_start(&dump.hashing, dump.path, err));
+    if (dump.seen_bytes <= DUMP_HASHED_BYTES || (options && options->hashes_all))
+        TRY(hash_job_start(&dump.hashing, dump.path, err));
     *d = dump;
     memset(&dump, 0, sizeof dump);
     return OK;

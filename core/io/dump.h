@@ -73,13 +73,18 @@ struct dump_options {
     const char *layout_text; /* the map itself, instead of its file; `layout` is its name, where it has one */
     bool has_dtype;
     enum dtype dtype; /* of tensors whose stored type does not say it */
+    bool hashes_all;  /* source.hash of a file of any size; else of one up to DUMP_HASHED_BYTES */
 };
+
+/* Reading a larger file for its hash would take longer than measuring it: it is known by its content. */
+#define DUMP_HASHED_BYTES ((int64_t)64 << 20)
 
 /* The same; options may be NULL. */
 MUST_CHECK enum status dump_open_as(struct dump *d, const char *path, const struct dump_options *options,
                                     struct error *err);
 
-/* The same, but source.hash may come later: it is there after dump_settle(), which waits for it. */
+/* The same, but source.hash may come later: it is there after dump_settle(), which waits for it, or "" for a large file
+ * where nothing else is asked for. */
 MUST_CHECK enum status dump_begin(struct dump *d, const char *path, const struct dump_options *options,
                                   struct error *err);
 MUST_CHECK enum status dump_settle(struct dump *d, struct error *err);

@@ -51,7 +51,8 @@ static const struct runfile_field place_fields[] = {
 };
 static const struct runfile_field dump_fields[] = {
     {"path", FIELD_TEXT, D(path), "path of the dump as it was given"},
-    {"sha256", FIELD_HASH, D(hash), "SHA-256 of the dump file"},
+    {"sha256", FIELD_HASH, D(hash), "SHA-256 of the dump file; empty where the file is large and none was asked for"},
+    {"content_sha256", FIELD_HASH, D(content), "SHA-256 of what the dump holds and no mask hides"},
     {"model_name", FIELD_TEXT, D(model_name), "model, as the dump states it"},
     {"weights_sha256", FIELD_TEXT, D(weights_sha256), "SHA-256 of the weights, as the dump states it"},
     {"prompt_version", FIELD_TEXT, D(prompt_version), "version of the prompt, as the dump states it"},

@@ -28,7 +28,7 @@ void compute_forget_turns(struct run *run);
 /* Cubes of every metric of heads or layers, and their fingerprints, streaming the dumps in tiles of at most `memory`
  * bytes. Notes rows that are NaN, zero, negative or off 1; ERR_FORMAT when over 1 % of rows are off by over 2 %, when
  * weights are negative or infinite, when there is no valid row, and where `options` refuse NaN. The run keeps the
- * options. */
+ * options, and each dump has its source.content then. */
 MUST_CHECK enum status compute_attention(struct run *run, struct dump *const *dumps, size_t n_dumps,
                                          const struct attention_options *options, const struct backend *backend,
                                          size_t memory, struct error *err);

@@ -1,5 +1,6 @@
 #include "core/base/scope.h"
 #include "core/metrics/attention_census.h"
+#include "core/metrics/attention_content.h"
 #include "core/metrics/attention_pass.h"
 #include "core/metrics/compute.h"
 #include "core/metrics/compute_cubes.h"
@@ -99,9 +100,11 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
                                 double *const *counts, struct error *err)
 {
     AUTO(census) census = {0};
+    AUTO(content) content = {0};
     size_t layer, sample;
 
     census_init(&census, p->options);
+    content_begin(&content, d);
     for (layer = 0; layer < d->n_layers; layer++) {
         const struct dump_layer *l = &d->layers[layer];
 
@@ -121,9 +124,12 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
             census_add(&census, d, layer, sample, p->heads);
             fill_cells(cubes, counts, run, l, &d->samples[sample], p->heads, p->options);
             fill_fingerprints(run, l, &d->samples[sample], p);
+            content_add(&content, p->digests, l->n_heads);
         }
+        TRY(content_end_layer(&content, l, err));
     }
     TRY(dump_unchanged(d, err));
+    TRY(content_end(&content, &d->source.content, err));
     return census_judge(&census, run, d, err);
 }
 

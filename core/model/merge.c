@@ -208,7 +208,7 @@ static bool has_dump(const struct provenance *p, const struct dump_source *d)
     size_t i;
 
     for (i = 0; i < p->n_dumps; i++)
-        if (strcmp(p->dumps[i].hash.hex, d->hash.hex) == 0)
+        if (dump_source_is_same(&p->dumps[i], d))
             return true;
     return false;
 }

@@ -18,8 +18,9 @@ struct place {
 
 struct dump_source {
     char *path;
-    struct sha256 hash;
-    char *model_name; /* attributes of the dump, "" where it has none */
+    struct sha256 hash;    /* of the file's bytes; "" where the file is large and nobody asked for it */
+    struct sha256 content; /* of what was measured, core/metrics/attention_content.h; "" where nothing was */
+    char *model_name;      /* attributes of the dump, "" where it has none */
     char *weights_sha256;
     char *prompt_version;
     char *prompt_sha256;
@@ -28,6 +29,12 @@ struct dump_source {
     char *variant;
     char *layout; /* the layout map that it was read with, JSON in one line; "" where it had none */
 };
+
+/* By the hashes of both files where they are known, else by those of their contents. */
+bool dump_source_is_same(const struct dump_source *a, const struct dump_source *b);
+
+/* The one to show: of the file where it is known. */
+const struct sha256 *dump_source_hash(const struct dump_source *d);
 
 struct provenance {
     char *taskset_name, *taskset_version;
