@@ -3,6 +3,7 @@
 #include "core/base/similar.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -26,12 +27,17 @@ const char *isa_name(enum isa isa)
 }
 
 #ifdef __x86_64__
-/* clang 14 does not know the word "f16c" in __builtin_cpu_supports(): the bit is read instead. */
+/* clang 14 does not know the word "f16c" in __builtin_cpu_supports(): the bit is read instead, once, since a virtual
+ * machine leaves the processor for it, which takes longer than a band of rows. */
 static bool has_f16c(void)
 {
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known = UNKNOWN;
     unsigned eax, ebx, ecx, edx;
 
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+    if (atomic_load(&known) == UNKNOWN)
+        atomic_store(&known, __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) ? YES : NO);
+    return atomic_load(&known) == YES;
 }
 #endif
 

@@ -341,6 +341,7 @@ static enum status hdf5_slab(struct dump_reader *r, const char *name, const size
         return error_set(err, ERR_INTERNAL, "no such part of '%s'", name);
     if (n == 0)
         return OK;
+    a->chunks.memory = r->memory;
     if (a->is_chunked)
         TRY(h5chunk_slab(&a->chunks, &a->ds, start, count, ret, err));
     else
@@ -357,7 +358,11 @@ static enum status hdf5_locate(struct dump_reader *r, const char *name, struct d
     haddr_t at;
 
     TRY(find_array(r, name, &a, err));
-    ret->fd = -1;
+    *ret = (struct dump_place){.fd = -1};
+    if (a->is_chunked && !a->is_swapped) {
+        ret->chunks = &a->chunks;
+        ret->dataset = &a->ds;
+    }
     if (a->is_chunked || a->is_swapped)
         return OK;
     at = H5Dget_offset(a->ds.id); /* none for compact and chunked datasets, and where nothing was written */

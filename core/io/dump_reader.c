@@ -51,10 +51,12 @@ enum status dump_reader_place(struct dump_reader *r, const char *name, size_t sa
     struct dump_shape shape;
 
     TRY(r->format->locate(r, name, ret, err));
+    TRY(r->format->shape(r, name, &shape, err));
+    if (shape.rank != TENSOR_RANK)
+        ret->chunks = NULL;
     if (ret->fd < 0)
         return OK;
     TRY(dump_reader_tensor(r, name, &t, err));
-    TRY(r->format->shape(r, name, &shape, err));
     /* no product is larger than the array, which was checked */
     ret->offset += (uint64_t)sample * t.dim[1] * t.dim[2] * t.dim[3] * shape.element;
     return OK;

@@ -31,16 +31,20 @@ struct dump_shape {
     size_t rank, dim[DUMP_MAX_RANK];
 };
 
-/* Where rows of a sample lie one after the other, all heads of it, in native byte order. */
+/* Where rows of a sample lie, all heads of it, in native byte order. */
 struct dump_place {
-    int fd; /* borrowed; -1: they do not lie so */
+    int fd; /* borrowed: one after the other in this file; -1: they do not lie so */
     uint64_t offset;
+    const struct h5chunk *chunks; /* borrowed: in chunks of a dataset of four dimensions that any thread may fetch, until
+                                     another array is read; NULL: they do not */
+    const struct h5 *dataset;     /* borrowed */
 };
 
 /* Begins the struct of each container. */
 struct dump_reader {
     const struct dump_format *format;
     const char *path; /* borrowed */
+    size_t memory;    /* for what a container must keep of the tensors; 0: 256 MiB */
 };
 
 struct dump_format {

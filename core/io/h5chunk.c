@@ -6,13 +6,13 @@
 #include "kernels/cpu_isa.h"
 #include "kernels/parallel.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-/* What all kept chunks of a dataset may take. */
-#define MAX_KEPT_BYTES ((size_t)256 << 20)
+/* What the chunks of a dataset may take where nothing else was said. */
+#define DEFAULT_MEMORY ((size_t)256 << 20)
 
 /* A chunk is inflated whole in memory: a larger one is a mistake or an attack. */
 #define MAX_CHUNK_BYTES ((size_t)1 << 30)
@@ -26,10 +26,8 @@ enum { N_JOBS = 4, KEPT_ROWS = 4 };
 /* A chunk on its way from the file to its slot. */
 struct h5chunk_job {
     hsize_t at[H5CHUNK_MAX_RANK];
-    unsigned char *raw, *plain; /* owned: stored bytes; after gzip, before the shuffle is undone */
-    size_t cap_raw, len;        /* stored bytes; 0: never written */
-    unsigned mask;
-    unsigned char *to; /* chunk_bytes */
+    struct chunk_decoder decoder;
+    unsigned char *to; /* codec.bytes */
     bool is_broken;
 };
 
@@ -46,10 +44,8 @@ void h5chunk_done(struct h5chunk *c)
     for (i = 0; i < c->n_slots; i++)
         free(c->slots[i].data);
     free(c->slots);
-    for (i = 0; c->jobs && i < N_JOBS; i++) {
-        free(c->jobs[i].raw);
-        free(c->jobs[i].plain);
-    }
+    for (i = 0; c->jobs && i < N_JOBS; i++)
+        chunk_decoder_done(&c->jobs[i].decoder);
     free(c->jobs);
     memset(c, 0, sizeof *c);
 }
@@ -59,20 +55,29 @@ static bool find_filters(struct h5chunk *c, hid_t list)
 {
     int n = H5Pget_nfilters(list), i;
 
-    c->shuffle = c->deflate = -1;
+    c->codec.shuffle = c->codec.deflate = -1;
     for (i = 0; i < n; i++) {
         unsigned values[8] = {0};
         size_t n_values = 8;
         H5Z_filter_t id = H5Pget_filter2(list, (unsigned)i, NULL, &n_values, values, 0, NULL, NULL);
 
-        if (id == H5Z_FILTER_SHUFFLE && c->shuffle < 0 && c->deflate < 0 && n_values > 0 && values[0] == c->element)
-            c->shuffle = i;
-        else if (id == H5Z_FILTER_DEFLATE && c->deflate < 0)
-            c->deflate = i;
+        if (id == H5Z_FILTER_SHUFFLE && c->codec.shuffle < 0 && c->codec.deflate < 0 && n_values > 0 &&
+            values[0] == c->codec.element)
+            c->codec.shuffle = i;
+        else if (id == H5Z_FILTER_DEFLATE && c->codec.deflate < 0)
+            c->codec.deflate = i;
         else
             return false;
     }
     return n >= 0;
+}
+
+enum status h5chunk_too_large(const struct h5chunk *c, const struct h5 *ds, size_t memory, struct error *err)
+{
+    return h5_bad(ds, err,
+                  "chunks of %zu bytes, of which %d must fit into the memory of %zu: raise --memory, or write the file "
+                  "with smaller ones",
+                  c->codec.bytes, (int)CHUNK_COPIES, memory);
 }
 
 static size_t ceil_div(size_t a, size_t b)
@@ -103,13 +108,17 @@ static void find_dimensions(struct h5chunk *c, const size_t *count)
 /* Rows of all heads are read tile by tile. A chunk that belongs to one head is needed until its last row was read, so
  * some rows of chunks a head are kept, those that are inflated at the same time; one that several heads share is needed
  * for all of them. `count`: what is read at a time. */
-static enum status reserve_slots(struct h5chunk *c, const size_t *count, struct error *err)
+static enum status reserve_slots(struct h5chunk *c, const struct h5 *ds, const size_t *count, struct error *err)
 {
-    size_t heads, n, most = MAX_KEPT_BYTES / c->chunk_bytes, i;
+    size_t memory = c->memory ? c->memory : DEFAULT_MEMORY, heads, n, most = memory / 2 / c->codec.bytes, i;
     bool is_shared = false;
 
     if (c->slots)
         return OK;
+    if (c->codec.bytes > memory / CHUNK_COPIES)
+        return h5chunk_too_large(c, ds, memory, err);
+    c->n_jobs = memory / 4 / c->codec.bytes;
+    c->n_jobs = c->n_jobs < 1 ? 1 : c->n_jobs < N_JOBS ? c->n_jobs : N_JOBS;
     find_dimensions(c, count);
     heads = c->heads_dim == SIZE_MAX ? 1 : chunks_along(c, c->heads_dim);
     for (i = 0; i + 1 < c->rank; i++)
@@ -135,7 +144,7 @@ static enum status read_shape(struct h5chunk *c, const struct h5 *ds, hid_t list
         H5Sget_simple_extent_dims(space.id, dim, NULL) != rank)
         return rank > H5CHUNK_MAX_RANK ? OK : h5_bad(ds, err, "chunks and shape do not fit each other");
     c->rank = (size_t)rank;
-    c->element = bytes = H5Tget_size(type.id);
+    c->codec.element = bytes = H5Tget_size(type.id);
     for (i = 0; i < rank; i++) {
         if (chunk[i] == 0 || chunk[i] > MAX_CHUNK_BYTES || !size_mul(bytes, (size_t)chunk[i], &bytes) ||
             bytes > MAX_CHUNK_BYTES)
@@ -143,7 +152,7 @@ static enum status read_shape(struct h5chunk *c, const struct h5 *ds, hid_t list
         c->dim[i] = (size_t)dim[i];
         c->chunk[i] = (size_t)chunk[i];
     }
-    c->chunk_bytes = bytes;
+    c->codec.bytes = bytes;
     *ret_fits = bytes > 0;
     return OK;
 }
@@ -172,90 +181,70 @@ static enum status broken(const struct h5 *ds, const hsize_t *at, struct error *
                   (unsigned long long)at[0]);
 }
 
-/* Exactly as many bytes as a chunk has, or nothing. */
-static bool inflate_all(const unsigned char *from, size_t len, unsigned char *to, size_t to_len)
-{
-    uLongf got = (uLongf)to_len;
-    uLong used = (uLong)len;
-
-    return uncompress2(to, &got, from, &used) == Z_OK && got == to_len;
-}
-
-/* Bytes of equal rank stand together after the shuffle; what does not fill an element stands at the end. */
-static void unshuffle(const unsigned char *from, unsigned char *to, size_t len, size_t element)
-{
-    size_t n = len / element, i, j;
-
-    for (j = 0; j < element; j++)
-        for (i = 0; i < n; i++)
-            to[i * element + j] = from[j * n + i];
-}
-
-/* The stored bytes of the chunk at job->at, and room for what they become. */
-static enum status read_raw(struct h5chunk *c, const struct h5 *ds, struct h5chunk_job *job, struct error *err)
+/* Without filters the library gives a size for a chunk that was never written too. */
+static bool was_written(const struct h5 *ds, const hsize_t *at)
 {
     haddr_t address = HADDR_UNDEF;
     hsize_t stored = 0;
-    uint32_t read_mask = 0;
+    unsigned mask = 0;
 
-    job->is_broken = false;
-    job->len = 0;
-    if (H5Dget_chunk_info_by_coord(ds->id, job->at, &job->mask, &address, &stored) < 0)
+    return H5Dget_chunk_info_by_coord(ds->id, at, &mask, &address, &stored) < 0 || address != HADDR_UNDEF;
+}
+
+static enum status read_stored(const struct h5chunk *c, const struct h5 *ds, const hsize_t *at, struct chunk_decoder *d,
+                               struct error *err)
+{
+    hsize_t stored = 0;
+    uint32_t mask = 0;
+
+    if (H5Dget_chunk_storage_size(ds->id, at, &stored) < 0)
         return h5_failed(ds, ERR_FORMAT, "a chunk cannot be found; the file may be damaged", err);
-    if (address == HADDR_UNDEF)
-        return OK;
     /* gzip adds a few bytes at worst */
-    if (stored == 0 || stored > c->chunk_bytes + c->chunk_bytes / 8 + 1024)
-        return broken(ds, job->at, err);
-    TRY(mem_grow(&job->raw, &job->cap_raw, (size_t)stored, 1, err));
-    if (!job->plain && c->shuffle >= 0)
-        TRY(mem_new(c->chunk_bytes, 1, &job->plain, err));
-    if (H5Dread_chunk(ds->id, H5P_DEFAULT, job->at, &read_mask, job->raw) < 0)
-        return h5_failed(ds, ERR_FORMAT, "a chunk cannot be read; the file may be damaged", err);
-    job->len = (size_t)stored;
+    if (stored > c->codec.bytes + c->codec.bytes / 8 + 1024)
+        return broken(ds, at, err);
+    d->len = 0;
+    TRY(chunk_decoder_reserve(d, &c->codec, (size_t)stored, err));
+    if (stored == 0)
+        return OK;
+    if (H5Dread_chunk(ds->id, H5P_DEFAULT, at, &mask, d->raw) < 0)
+        return was_written(ds, at) ? h5_failed(ds, ERR_FORMAT, "a chunk cannot be read; the file may be damaged", err)
+                                   : OK;
+    d->len = (size_t)stored;
+    d->mask = mask;
     return OK;
 }
 
-/* A filter that was of no use for a chunk is marked as left out. */
-static bool is_used(int filter, unsigned mask)
+enum status h5chunk_fetch(const struct h5chunk *c, const struct h5 *ds, const hsize_t *at, struct chunk_decoder *d,
+                          struct error *err)
 {
-    return filter >= 0 && !(mask & 1U << filter);
+    static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+    enum status st;
+
+    pthread_mutex_lock(&library);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* of this thread */
+    st = read_stored(c, ds, at, d, err);
+    pthread_mutex_unlock(&library);
+    TRY(st);
+    return chunk_decode(d, &c->codec) ? OK : broken(ds, at, err);
 }
 
-/* Writes chunk_bytes bytes; zeros where nothing was stored. Calls nothing of the library: any thread may do it. */
+/* Calls nothing of the library. */
 static void decode(void *context, size_t item, int thread)
 {
     const struct h5chunk *c = context;
     struct h5chunk_job *job = &c->jobs[item];
-    const unsigned char *from = job->raw;
-    bool is_shuffled = is_used(c->shuffle, job->mask);
 
     (void)thread;
-    if (job->len == 0) {
-        memset(job->to, 0, c->chunk_bytes);
-        return;
-    }
-    if (is_used(c->deflate, job->mask)) {
-        unsigned char *to = is_shuffled ? job->plain : job->to;
-
-        job->is_broken = !inflate_all(job->raw, job->len, to, c->chunk_bytes);
-        from = to;
-    } else {
-        job->is_broken = job->len != c->chunk_bytes;
-    }
-    if (job->is_broken)
-        return;
-    if (is_shuffled)
-        unshuffle(from, job->to, c->chunk_bytes, c->element);
-    else if (from != job->to)
-        memcpy(job->to, from, c->chunk_bytes);
+    job->is_broken = !chunk_decode(&job->decoder, &c->codec);
+    if (!job->is_broken)
+        chunk_values(&job->decoder, &c->codec, 0, c->codec.bytes / c->codec.element, job->to);
 }
 
 static enum status decode_all(struct h5chunk *c, const struct h5 *ds, size_t n, struct error *err)
 {
     size_t i;
 
-    parallel_for(n, n * c->chunk_bytes < FEW_BYTES ? 1 : cpu_threads(), decode, c);
+    parallel_for(n, n * c->codec.bytes < FEW_BYTES ? 1 : cpu_threads(), decode, c);
     for (i = 0; i < n; i++)
         if (c->jobs[i].is_broken)
             return broken(ds, c->jobs[i].at, err);
@@ -300,12 +289,12 @@ static enum status add_job(struct h5chunk *c, const struct h5 *ds, const size_t 
     if (is_held(s, job->at))
         return OK;
     if (!s->data)
-        TRY(mem_new(c->chunk_bytes, 1, &s->data, err));
+        TRY(mem_new(c->codec.bytes, 1, &s->data, err));
     for (i = 0; i < *ret_n; i++)
         if (c->jobs[i].to == s->data)
             return OK;
     s->is_filled = false;
-    TRY(read_raw(c, ds, job, err));
+    TRY(read_stored(c, ds, job->at, &job->decoder, err));
     job->to = s->data;
     memcpy(s->at, job->at, sizeof s->at);
     (*ret_n)++;
@@ -320,7 +309,7 @@ static enum status fill_slots(struct h5chunk *c, const struct h5 *ds, const size
     enum status st;
 
     memcpy(at, index, sizeof at);
-    for (rows = 0; rows < c->rows_kept && n < N_JOBS && at[d] * c->chunk[d] < last; rows++, at[d]++)
+    for (rows = 0; rows < c->rows_kept && n < c->n_jobs && at[d] * c->chunk[d] < last; rows++, at[d]++)
         TRY(add_job(c, ds, at, &n, err));
     st = decode_all(c, ds, n, err);
     for (i = 0; st == OK && i < n; i++) {
@@ -358,7 +347,8 @@ static void copy_common(const struct h5chunk *c, const unsigned char *chunk, con
             source = source * c->chunk[i] + at[i] - top[i];
             target = target * count[i] + at[i] - start[i];
         }
-        memcpy(ret + target * c->element, chunk + source * c->element, (to[last] - from[last]) * c->element);
+        memcpy(ret + target * c->codec.element, chunk + source * c->codec.element,
+               (to[last] - from[last]) * c->codec.element);
         for (i = last; i-- > 0;) { /* the next run, the last dimension but one fastest */
             if (++at[i] < to[i])
                 break;
@@ -398,7 +388,7 @@ enum status h5chunk_slab(struct h5chunk *c, const struct h5 *ds, const size_t *s
             return OK;
         index[i] = start[i] / c->chunk[i];
     }
-    TRY(reserve_slots(c, count, err));
+    TRY(reserve_slots(c, ds, count, err));
     for (;;) {
         TRY(copy_chunk(c, ds, index, start, count, ret, err));
         for (i = c->rank; i-- > 0;) { /* the next chunk, the last dimension fastest */
@@ -414,10 +404,9 @@ enum status h5chunk_slab(struct h5chunk *c, const struct h5 *ds, const size_t *s
 enum status h5chunk_verify(const struct h5 *ds, struct error *err)
 {
     AUTO(h5chunk) c = {0};
+    AUTO(chunk_decoder) decoder = {0};
     hsize_t at[H5CHUNK_MAX_RANK] = {0};
-    unsigned char *plain = NULL;
     bool usable = false;
-    enum status st = OK;
     size_t i;
 
     TRY(h5chunk_init(&c, ds, &usable, err));
@@ -426,19 +415,14 @@ enum status h5chunk_verify(const struct h5 *ds, struct error *err)
             return OK;
     if (!usable)
         return OK;
-    TRY(mem_new(c.chunk_bytes, 1, &plain, err));
     do {
-        memcpy(c.jobs[0].at, at, sizeof at);
-        c.jobs[0].to = plain;
-        st = read_raw(&c, ds, &c.jobs[0], err);
-        st = st == OK ? decode_all(&c, ds, 1, err) : st;
+        TRY(h5chunk_fetch(&c, ds, at, &decoder, err));
         for (i = c.rank; i-- > 0;) { /* the next corner, last dimension fastest */
             at[i] += c.chunk[i];
             if (at[i] < c.dim[i])
                 break;
             at[i] = 0;
         }
-    } while (st == OK && i < c.rank);
-    free(plain);
-    return st;
+    } while (i < c.rank);
+    return OK;
 }

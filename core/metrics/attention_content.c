@@ -98,7 +98,8 @@ static const struct backend nothing = {.name = "none",
 
 enum status content_of_dump(struct dump *d, size_t memory, struct sha256 *ret, struct error *err)
 {
-    AUTO(pass) pass = {.backend = &nothing, .memory = memory};
+    struct attention_options options = attention_options_default();
+    AUTO(pass) pass = {.backend = &nothing, .memory = memory, .options = &options};
     AUTO(content) content = {0};
     size_t layer, sample;
 

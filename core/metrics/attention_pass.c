@@ -113,7 +113,6 @@ void part_keep(const struct part *part, const struct row_stat *rows, size_t head
         memcpy(part_row(part, head + h, row), rows + h * n, n * sizeof *rows);
 }
 
-/* Bands and tiles of weights leave what a mask hides unread where they can. */
 struct fill_job {
     const struct fill *fill;
     size_t band_rows, n_bands;
@@ -139,7 +138,7 @@ static void fill_band(void *context, size_t item, int thread)
                                              to, &job->errors[thread]);
     if (job->states[thread] != OK)
         return;
-    digest.element = dtype_bytes(f->rows->dump->layers[f->rows->layer].dtype);
+    digest.element = f->rows->element;
     digest_each(&digest, f->digests + head * f->digest_step + from * DIGEST_BYTES);
 }
 
@@ -147,12 +146,12 @@ enum status part_fill(const struct fill *fill, struct error *err)
 {
     struct fill_job job = {.fill = fill};
     size_t row_bytes = fill->rows->row_bytes ? fill->rows->row_bytes : 1;
-    int n_threads = fill->rows->is_direct ? cpu_threads() : 1, i;
+    int n_threads = fill->rows->place.fd >= 0 ? cpu_threads() : 1, i;
     enum status st = OK;
 
     if (n_threads > MAX_FILL_THREADS)
         n_threads = MAX_FILL_THREADS;
-    job.band_rows = fill->rows->is_direct ? pass_fit(FILL_BYTES, fill->n, row_bytes) : fill->n;
+    job.band_rows = fill->rows->place.fd >= 0 ? pass_fit(FILL_BYTES, fill->n, row_bytes) : fill->n;
     job.n_bands = fill->n ? (fill->n + job.band_rows - 1) / job.band_rows : 0;
     TRY(mem_new((size_t)n_threads, sizeof *job.errors, &job.errors, err));
     st = mem_new((size_t)n_threads, sizeof *job.states, &job.states, err);
@@ -256,7 +255,7 @@ static enum status measure_heads(struct part *part, const struct dump_rows *rows
     TRY(read_scales(part, err));
     if (part->layer->kind == DUMP_QK)
         TRY(part_qk(part, rows, keys, err));
-    else if (part->pass->backend->works_in_bands && rows->is_direct)
+    else if (part->pass->backend->works_in_bands && rows->for_threads)
         TRY(part_bands(part, rows, err));
     else
         TRY(part_tiles(part, rows, err));
@@ -283,14 +282,15 @@ static enum status measure(struct part *part, struct error *err)
 {
     const struct dump_layer *l = part->layer;
     bool is_qk = l->kind == DUMP_QK;
-    size_t group = is_qk ? l->n_heads / l->n_kv_heads : 1, step;
     struct dump_rows rows, keys = {0};
+    size_t group, step;
 
     TRY(dump_rows_find(&rows, part->dump, part->n_layer, part->n_sample, is_qk ? DUMP_PART_Q : DUMP_PART_WEIGHTS, err));
     if (is_qk)
         TRY(dump_rows_find(&keys, part->dump, part->n_layer, part->n_sample, DUMP_PART_K, err));
     part->n_keys = is_qk ? n_seen(part) : 0;
-    step = pass_fit(part->pass->memory, l->n_heads / group, group * head_bytes(part)) * group;
+    group = is_qk ? l->n_heads / l->n_kv_heads : rows.step_heads;
+    step = pass_fit(part->pass->memory, (l->n_heads + group - 1) / group, group * head_bytes(part)) * group;
     for (part->head = 0; part->head < l->n_heads; part->head += step) {
         part->n_heads = l->n_heads - part->head < step ? l->n_heads - part->head : step;
         TRY(measure_heads(part, &rows, &keys, err));

@@ -21,8 +21,7 @@ enum { FEW_BYTES = 1 << 18 };
 enum { CPU_TILE_BYTES = 16 << 20 };
 
 struct band_worker {
-    void *buffer; /* of the backend's host_alloc */
-    size_t bytes;
+    struct dump_band band;
     enum status status;
     struct error err;
 };
@@ -32,63 +31,67 @@ void band_workers_done(struct pass *p)
     size_t i;
 
     for (i = 0; i < p->n_workers; i++)
-        if (p->workers[i].buffer)
-            p->backend->host_free(p->workers[i].buffer);
+        dump_band_done(&p->workers[i].band);
     free(p->workers);
     p->workers = NULL;
     p->n_workers = p->cap_workers = 0;
 }
 
+/* Items of the loop: bands of some heads, which are cut where chunks are cut. */
 struct band_job {
     const struct part *part;
     const struct dump_rows *rows;
-    size_t band_rows, n_bands;
+    size_t n_rows, n_bands; /* of a band; of each head */
     atomic_bool has_failed;
 };
 
-static enum status measure_band(const struct band_job *job, struct band_worker *w, size_t head, size_t row,
-                                struct error *err)
+static enum status measure_band(const struct band_job *job, struct band_worker *w, size_t head, size_t n_heads,
+                                size_t row, size_t n, struct error *err)
 {
     const struct part *part = job->part;
-    size_t n = part->n - row < job->band_rows ? part->n - row : job->band_rows;
-    struct row_entropy_args args = part_args(part, w->buffer, head, row, 1, n);
-    struct digest_rows digest = {.rows = w->buffer,
-                                 .n = n,
-                                 .row_bytes = job->rows->row_bytes,
-                                 .spans = args.spans,
-                                 .element = dtype_bytes(args.dtype)};
+    size_t h;
 
-    TRY(dump_rows_read(job->rows, part->head + head, part->first + row, n, args.check_mask ? NULL : args.spans,
-                       w->buffer, err));
-    digest_each(&digest, part_digest(part, head, row));
-    return part->pass->backend->row_entropy(&args, part_row(part, head, row), err);
+    TRY(dump_band_read(&w->band, job->rows, part->head + head, n_heads, part->first + row, n,
+                       part->pass->options->check_mask ? NULL : part->pass->spans + part->first + row, err));
+    for (h = 0; h < n_heads; h++) {
+        const char *rows = w->band.rows + h * w->band.head_bytes;
+        struct row_entropy_args args = part_args(part, rows, head + h, row, 1, n);
+
+        digest_each(&(struct digest_rows){rows, n, job->rows->row_bytes, args.spans, job->rows->element},
+                    part_digest(part, head + h, row));
+        TRY(part->pass->backend->row_entropy(&args, part_row(part, head + h, row), err));
+    }
+    return OK;
 }
 
 static void run_band(void *context, size_t item, int thread)
 {
     struct band_job *job = context;
-    struct band_worker *w = &job->part->pass->workers[thread];
+    const struct part *part = job->part;
+    struct band_worker *w = &part->pass->workers[thread];
+    size_t head = item / job->n_bands * job->rows->step_heads;
+    size_t n_heads = part->n_heads - head < job->rows->step_heads ? part->n_heads - head : job->rows->step_heads;
+    size_t begin = part->first / job->n_rows * job->n_rows + item % job->n_bands * job->n_rows;
+    size_t end = begin + job->n_rows, last = part->first + part->n;
 
     if (atomic_load_explicit(&job->has_failed, memory_order_relaxed))
         return;
-    w->status = measure_band(job, w, item / job->n_bands, item % job->n_bands * job->band_rows, &w->err);
+    begin = begin > part->first ? begin : part->first;
+    end = end < last ? end : last;
+    w->status = measure_band(job, w, head, n_heads, begin - part->first, end - begin, &w->err);
     if (w->status != OK)
         atomic_store(&job->has_failed, true);
 }
 
-static enum status reserve_workers(struct pass *p, size_t n, size_t bytes, struct error *err)
+static enum status reserve_workers(struct pass *p, size_t n, struct error *err)
 {
-    size_t i;
-
     TRY(mem_grow(&p->workers, &p->cap_workers, n, sizeof *p->workers, err));
     for (; p->n_workers < n; p->n_workers++)
         memset(&p->workers[p->n_workers], 0, sizeof *p->workers);
-    for (i = 0; i < n; i++)
-        TRY(pass_reserve(p->backend, &p->workers[i].buffer, &p->workers[i].bytes, bytes, err));
     return OK;
 }
 
-/* The file, by one thread's first failure. */
+/* By one thread's failure. */
 static enum status outcome(struct pass *p, size_t n_workers, struct error *err)
 {
     size_t i;
@@ -112,20 +115,35 @@ static enum status check_row_fits(const struct part *part, size_t row_bytes, str
                      part->layer->n_cols, row_bytes, part->pass->memory);
 }
 
+/* Rows of a band: as many as the cache holds, few enough that every thread has several bands, whole chunks. */
+static size_t band_rows(const struct part *part, const struct dump_rows *rows, size_t n_threads)
+{
+    size_t each = rows->step_heads * rows->row_bytes, n = pass_fit(BAND_BYTES, part->n, each);
+    size_t even = part->n_heads / rows->step_heads * part->n / (n_threads * BANDS_PER_THREAD) + MIN_BAND_ROWS;
+
+    if (n_threads > 1 && n > even)
+        n = even;
+    return n < rows->step_rows ? rows->step_rows : n / rows->step_rows * rows->step_rows;
+}
+
 enum status part_bands(const struct part *part, const struct dump_rows *rows, struct error *err)
 {
     struct band_job job = {.part = part, .rows = rows};
-    size_t bytes = rows->row_bytes, all = part->n_heads * part->n, n_threads, even;
+    size_t memory = part->pass->memory, n_threads = 1, n_groups, least;
 
-    TRY(check_row_fits(part, bytes, err));
-    n_threads = all * bytes < FEW_BYTES ? 1 : pass_fit(part->pass->memory, (size_t)cpu_threads(), bytes);
-    job.band_rows = pass_fit(BAND_BYTES, part->n, bytes);
-    even = all / (n_threads * BANDS_PER_THREAD) + MIN_BAND_ROWS;
-    if (n_threads > 1 && job.band_rows > even)
-        job.band_rows = even;
-    job.n_bands = (part->n + job.band_rows - 1) / job.band_rows;
-    TRY(reserve_workers(part->pass, n_threads, job.band_rows * bytes, err));
-    parallel_for(part->n_heads * job.n_bands, (int)n_threads, run_band, &job);
+    TRY(check_row_fits(part, rows->row_bytes, err));
+    least = rows->step_heads * rows->step_rows * rows->row_bytes + rows->extra_bytes;
+    if (least > memory)
+        return dump_rows_too_large(rows, memory, err);
+    if (part->n_heads * part->n * rows->row_bytes >= FEW_BYTES)
+        n_threads = pass_fit(memory, (size_t)cpu_threads(), least);
+    job.n_rows = band_rows(part, rows, n_threads);
+    if (job.n_rows * rows->row_bytes * rows->step_heads + rows->extra_bytes > memory / n_threads)
+        job.n_rows = rows->step_rows;
+    job.n_bands = (part->first + part->n - 1) / job.n_rows - part->first / job.n_rows + 1;
+    n_groups = (part->n_heads + rows->step_heads - 1) / rows->step_heads;
+    TRY(reserve_workers(part->pass, n_threads, err));
+    parallel_for(n_groups * job.n_bands, (int)n_threads, run_band, &job);
     return outcome(part->pass, n_threads, err);
 }
 
