@@ -35,8 +35,8 @@ struct dump_shape {
 struct dump_place {
     int fd; /* borrowed: one after the other in this file; -1: they do not lie so */
     uint64_t offset;
-    const struct h5chunk *chunks; /* borrowed: in chunks of a dataset of four dimensions that any thread may fetch, until
-                                     another array is read; NULL: they do not */
+    const struct h5chunk *chunks; /* borrowed: in chunks of a dataset of four dimensions that any thread may fetch,
+                                     until another array is read; NULL: they do not */
     const struct h5 *dataset;     /* borrowed */
 };
 

@@ -4,6 +4,7 @@
  *   attention_bench scores             queries and keys against the score product alone, by OpenBLAS where it is found
  *   attention_bench file DUMP [TARE]   a dump in the page cache against what its container allows at best, and the
  *                                      program from its start to its end
+ *   attention_bench peak DUMP TARE     the program's peak memory
  *   attention_bench once DUMP          seconds for one pass over a dump, for attention_peers.py */
 #include "kernels/backend.h"
 #include "kernels/cpu_isa.h"
@@ -188,10 +189,12 @@ int main(int argc, char **argv)
         bench_scores();
     } else if ((argc == 3 || argc == 4) && strcmp(argv[1], "file") == 0) {
         bench_file(argv[2], argv[3]);
+    } else if (argc == 4 && strcmp(argv[1], "peak") == 0) {
+        bench_peak(argv[2], argv[3]);
     } else if (argc == 3 && strcmp(argv[1], "once") == 0) {
         bench_once(argv[2]);
     } else {
-        fputs("usage: attention_bench kernels | scores | file DUMP [TARE] | once DUMP\n", stderr);
+        fputs("usage: attention_bench kernels | scores | file DUMP [TARE] | peak DUMP TARE | once DUMP\n", stderr);
         return 2;
     }
     return 0;

@@ -6,6 +6,9 @@
 /* `tare`: the program, to be timed as a process, or NULL. */
 void bench_file(const char *path, const char *tare);
 
+/* Prints the peak memory of the program on a dump. To be called first: a child counts its parent's memory too. */
+void bench_peak(const char *path, const char *tare);
+
 /* Prints the seconds of one pass over a dump. */
 void bench_once(const char *path);
 
