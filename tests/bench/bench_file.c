@@ -253,7 +253,6 @@ static void run_process(void *arg)
         fprintf(stderr, "attention_bench: '%s run --dump %s' fails\n", p->tare, p->path);
         exit(1);
     }
-    p->peak_kb = usage.ru_maxrss;
 }
 
 static const struct bench_side *find(const struct bench_side *sides, size_t n, void (*run)(void *))
