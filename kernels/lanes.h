@@ -2,8 +2,8 @@
  *
  * A file that is compiled for AVX-512 or AVX2 defines LANES_AVX512 or LANES_AVX2 before it includes this. Every
  * operation rounds once and alike in all three, so a kernel gives the same bits on all of them. LANES_NAME(x) is
- * x_avx512, x_avx2 or x_portable; LANES_MICRO_ROWS x (16 * LANES_MICRO_VECS) is the block of scores that fits the
- * registers. */
+ * x_avx512, x_avx2 or x_portable; LANES_FEW_REGISTERS where these hold few lanes; LANES_MICRO_ROWS x (16 *
+ * LANES_MICRO_VECS) is the block of scores that fits the registers. */
 #ifndef KERNELS_LANES_H
 #define KERNELS_LANES_H
 

@@ -2,6 +2,8 @@
 #ifndef KERNELS_LANES_AVX2_H
 #define KERNELS_LANES_AVX2_H
 
+#include "kernels/pack_table.h"
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +11,7 @@
 #define LANES_NAME(name) name##_avx2
 #define LANES_MICRO_ROWS 6
 #define LANES_MICRO_VECS 1
+#define LANES_FEW_REGISTERS
 
 struct v16f {
     __m256 lo, hi;
@@ -68,6 +71,42 @@ static inline __m256 f64_to_ps(const double *p)
 static inline struct v16f v16f_load_f64(const void *p)
 {
     return (struct v16f){f64_to_ps(p), f64_to_ps((const double *)p + 8)};
+}
+
+static inline struct v16f v16f_load_u8(const void *p)
+{
+    __m128i bytes = _mm_loadu_si128(p);
+
+    return (struct v16f){_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+                         _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+
+static inline struct v16f v16f_load_i8(const void *p)
+{
+    __m128i bytes = _mm_loadu_si128(p);
+
+    return (struct v16f){_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                         _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+
+static inline struct v16f halves_to_ps(__m256i half)
+{
+    return (struct v16f){_mm256_cvtph_ps(_mm256_castsi256_si128(half)),
+                         _mm256_cvtph_ps(_mm256_extracti128_si256(half, 1))};
+}
+
+/* Sixteen bytes as halves, each shifted to the left. */
+static inline struct v16f v16f_load_e5m2(const void *p)
+{
+    return halves_to_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(p)), 8));
+}
+
+/* The value times 2^-8; 0x7f and 0xff as if they were the next number. */
+static inline struct v16f v16f_load_e4m3(const void *p)
+{
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(p));
+
+    return halves_to_ps(_mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16((int16_t)0xbfff)));
 }
 
 static inline struct v16f v16f_add(struct v16f a, struct v16f b)
@@ -157,9 +196,32 @@ static inline struct v16i v16i_shr23_signed(struct v16i a)
     return (struct v16i){_mm256_srai_epi32(a.lo, 23), _mm256_srai_epi32(a.hi, 23)};
 }
 
-static inline struct v16i v16i_shr20(struct v16i a)
+static inline struct v16i v16i_shr19(struct v16i a)
 {
-    return (struct v16i){_mm256_srli_epi32(a.lo, 20), _mm256_srli_epi32(a.hi, 20)};
+    return (struct v16i){_mm256_srli_epi32(a.lo, 19), _mm256_srli_epi32(a.hi, 19)};
+}
+
+static inline __m256 exponent_ps(__m256i bits)
+{
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(127)));
+}
+
+/* floor(log2) of a positive normal float, given by its bits. */
+static inline struct v16f v16i_exponent(struct v16i a)
+{
+    return (struct v16f){exponent_ps(a.lo), exponent_ps(a.hi)};
+}
+
+static inline __m256 mantissa_ps(__m256i bits)
+{
+    return _mm256_castsi256_ps(
+        _mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(0x7fffff)), _mm256_set1_epi32(0x3f800000)));
+}
+
+/* The mantissa of a float, in [1, 2), given by its bits. */
+static inline struct v16f v16i_mantissa(struct v16i a)
+{
+    return (struct v16f){mantissa_ps(a.lo), mantissa_ps(a.hi)};
 }
 
 static inline struct v16i v16i_shl23(struct v16i a)
@@ -187,12 +249,18 @@ static inline float v16f_reduce_max(struct v16f a)
     return _mm_cvtss_f32(y);
 }
 
-/* table[index mod 8]. */
-static inline struct v16f v16f_lookup8(const float *table, struct v16i index)
+static inline __m256 lookup16_ps(const float *table, __m256i index)
 {
-    __m256 t = _mm256_loadu_ps(table);
+    __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index);
+    __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
 
-    return (struct v16f){_mm256_permutevar8x32_ps(t, index.lo), _mm256_permutevar8x32_ps(t, index.hi)};
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+}
+
+/* table[index mod 16]. */
+static inline struct v16f v16f_lookup16(const float *table, struct v16i index)
+{
+    return (struct v16f){lookup16_ps(table, index.lo), lookup16_ps(table, index.hi)};
 }
 
 static inline struct v8d v8d_zero(void)
@@ -215,6 +283,63 @@ static inline void v8d_store(double *p, struct v8d a)
 {
     _mm256_storeu_pd(p, a.lo);
     _mm256_storeu_pd(p + 4, a.hi);
+}
+
+/* A set of lanes: bit i is lane i. */
+typedef uint32_t lanes_mask;
+
+static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
+{
+    uint32_t lo = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_GE_OQ));
+    uint32_t hi = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GE_OQ));
+
+    return hi << 8 | lo;
+}
+
+/* a + x in the lanes where x is at least limit, a in the others. */
+static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
+{
+    return (struct v16f){_mm256_add_ps(a.lo, _mm256_and_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_GE_OQ), x.lo)),
+                         _mm256_add_ps(a.hi, _mm256_and_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GE_OQ), x.hi))};
+}
+
+static inline int lanes_count(lanes_mask mask)
+{
+    return __builtin_popcount(mask);
+}
+
+/* Those of `a` that are not in `b`. */
+static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+{
+    return a & ~b;
+}
+
+static inline __m256 only_ps(uint32_t mask, __m256 x)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)mask), bit), bit);
+
+    return _mm256_and_ps(_mm256_castsi256_ps(set), x);
+}
+
+/* The lanes of the set, 0 in the others. */
+static inline struct v16f v16f_only(lanes_mask mask, struct v16f x)
+{
+    return (struct v16f){only_ps(mask, x.lo), only_ps(mask >> 8, x.hi)};
+}
+
+static inline __m256 pack_ps(uint32_t mask, __m256 x)
+{
+    __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&pack_table[mask]));
+
+    return _mm256_permutevar8x32_ps(x, lanes);
+}
+
+/* Writes the lanes of the set one after the other, and overwrites up to sixteen floats from `to` on. */
+static inline void v16f_pack(float *to, lanes_mask mask, struct v16f x)
+{
+    _mm256_storeu_ps(to, pack_ps(mask & 255, x.lo));
+    _mm256_storeu_ps(to + __builtin_popcount(mask & 255), pack_ps(mask >> 8, x.hi));
 }
 
 #endif

@@ -58,6 +58,52 @@ static inline struct v16f v16f_load_f64(const void *p)
     return (struct v16f){_mm512_insertf32x8(_mm512_castps256_ps512(lo), hi, 1)};
 }
 
+static inline struct v16f v16f_load_u8(const void *p)
+{
+    return (struct v16f){_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(p)))};
+}
+
+static inline struct v16f v16f_load_i8(const void *p)
+{
+    return (struct v16f){_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(p)))};
+}
+
+/* Sixteen bytes as halves, each shifted to the left. */
+static inline struct v16f v16f_load_e5m2(const void *p)
+{
+    return (struct v16f){_mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(p)), 8))};
+}
+
+/* The value times 2^-8; 0x7f and 0xff as if they were the next number. */
+static inline struct v16f v16f_load_e4m3(const void *p)
+{
+    __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(p));
+    __m256i half = _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16((int16_t)0xbfff));
+
+    return (struct v16f){_mm512_cvtph_ps(half)};
+}
+
+/* Lanes [from, to); the others are 0 and not read. */
+static inline struct v16f v16f_part_f32(const void *p, int from, int to)
+{
+    return (struct v16f){_mm512_maskz_loadu_ps((__mmask16)((1U << to) - (1U << from)), p)};
+}
+
+static inline __m256i part16(const void *p, int from, int to)
+{
+    return _mm256_maskz_loadu_epi16((__mmask16)((1U << to) - (1U << from)), p);
+}
+
+static inline struct v16f v16f_part_f16(const void *p, int from, int to)
+{
+    return (struct v16f){_mm512_cvtph_ps(part16(p, from, to))};
+}
+
+static inline struct v16f v16f_part_bf16(const void *p, int from, int to)
+{
+    return (struct v16f){_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(part16(p, from, to)), 16))};
+}
+
 static inline struct v16f v16f_add(struct v16f a, struct v16f b)
 {
     return (struct v16f){_mm512_add_ps(a.v, b.v)};
@@ -144,9 +190,22 @@ static inline struct v16i v16i_shr23_signed(struct v16i a)
     return (struct v16i){_mm512_srai_epi32(a.v, 23)};
 }
 
-static inline struct v16i v16i_shr20(struct v16i a)
+static inline struct v16i v16i_shr19(struct v16i a)
 {
-    return (struct v16i){_mm512_srli_epi32(a.v, 20)};
+    return (struct v16i){_mm512_srli_epi32(a.v, 19)};
+}
+
+/* floor(log2) of a positive normal float, given by its bits. */
+static inline struct v16f v16i_exponent(struct v16i a)
+{
+    return (struct v16f){_mm512_getexp_ps(_mm512_castsi512_ps(a.v))};
+}
+
+/* The mantissa of a float, in [1, 2), given by its bits. */
+static inline struct v16f v16i_mantissa(struct v16i a)
+{
+    return (struct v16f){_mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(a.v, _mm512_set1_epi32(0x7fffff), _mm512_set1_epi32(0x3f800000), 0xea))};
 }
 
 static inline struct v16i v16i_shl23(struct v16i a)
@@ -164,8 +223,8 @@ static inline float v16f_reduce_max(struct v16f a)
     return _mm512_reduce_max_ps(a.v);
 }
 
-/* table[index mod 8]; `table` holds its 8 entries twice. */
-static inline struct v16f v16f_lookup8(const float *table, struct v16i index)
+/* table[index mod 16]. */
+static inline struct v16f v16f_lookup16(const float *table, struct v16i index)
 {
     return (struct v16f){_mm512_permutexvar_ps(index.v, _mm512_loadu_ps(table))};
 }
@@ -187,6 +246,43 @@ static inline struct v8d v8d_add_halves(struct v8d acc, struct v16f x)
 static inline void v8d_store(double *p, struct v8d a)
 {
     _mm512_storeu_pd(p, a.v);
+}
+
+/* A set of lanes: bit i is lane i. */
+typedef __mmask16 lanes_mask;
+
+static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
+{
+    return _mm512_cmp_ps_mask(x.v, limit.v, _CMP_GE_OQ);
+}
+
+/* a + x in the lanes where x is at least limit, a in the others. */
+static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
+{
+    return (struct v16f){_mm512_mask_add_ps(a.v, v16f_at_least(x, limit), a.v, x.v)};
+}
+
+static inline int lanes_count(lanes_mask mask)
+{
+    return __builtin_popcount(mask);
+}
+
+/* Those of `a` that are not in `b`. */
+static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+{
+    return _kandn_mask16(b, a);
+}
+
+/* The lanes of the set, 0 in the others. */
+static inline struct v16f v16f_only(lanes_mask mask, struct v16f x)
+{
+    return (struct v16f){_mm512_maskz_mov_ps(mask, x.v)};
+}
+
+/* Writes the lanes of the set one after the other, and overwrites up to sixteen floats from `to` on. */
+static inline void v16f_pack(float *to, lanes_mask mask, struct v16f x)
+{
+    _mm512_storeu_ps(to, _mm512_maskz_compress_ps(mask, x.v));
 }
 
 #endif

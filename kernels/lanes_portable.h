@@ -14,6 +14,7 @@
 #define LANES_NAME(name) name##_portable
 #define LANES_MICRO_ROWS 4
 #define LANES_MICRO_VECS 1
+#define LANES_FEW_REGISTERS
 
 struct v16f {
     float v[16];
@@ -85,6 +86,51 @@ static inline struct v16f v16f_load_f64(const void *p)
     memcpy(x, p, sizeof x);
     for (int i = 0; i < 16; i++)
         r.v[i] = (float)x[i];
+    return r;
+}
+
+static inline struct v16f v16f_load_u8(const void *p)
+{
+    uint8_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)x[i];
+    return r;
+}
+
+static inline struct v16f v16f_load_i8(const void *p)
+{
+    int8_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)x[i];
+    return r;
+}
+
+static inline struct v16f v16f_load_e5m2(const void *p)
+{
+    uint8_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = float_from_f16((uint16_t)(x[i] << 8));
+    return r;
+}
+
+/* The value times 2^-8; 0x7f and 0xff as if they were the next number. */
+static inline struct v16f v16f_load_e4m3(const void *p)
+{
+    uint8_t x[16];
+    struct v16f r;
+
+    memcpy(x, p, sizeof x);
+    for (int i = 0; i < 16; i++)
+        r.v[i] = float_from_f16((uint16_t)((x[i] & 0x80) << 8 | (x[i] & 0x7f) << 7));
     return r;
 }
 
@@ -240,13 +286,31 @@ static inline struct v16i v16i_shr23_signed(struct v16i a)
     return r;
 }
 
-static inline struct v16i v16i_shr20(struct v16i a)
+static inline struct v16i v16i_shr19(struct v16i a)
 {
     struct v16i r;
 
     for (int i = 0; i < 16; i++)
-        r.v[i] = a.v[i] >> 20;
+        r.v[i] = a.v[i] >> 19;
     return r;
+}
+
+/* floor(log2) of a positive normal float, given by its bits. */
+static inline struct v16f v16i_exponent(struct v16i a)
+{
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)((int32_t)(a.v[i] >> 23) - 127);
+    return r;
+}
+
+/* The mantissa of a float, in [1, 2), given by its bits. */
+static inline struct v16f v16i_mantissa(struct v16i a)
+{
+    for (int i = 0; i < 16; i++)
+        a.v[i] = (a.v[i] & 0x7fffff) | 0x3f800000;
+    return v16i_as_float(a);
 }
 
 static inline struct v16i v16i_shl23(struct v16i a)
@@ -276,13 +340,13 @@ static inline float v16f_reduce_max(struct v16f a)
     return max;
 }
 
-/* table[index mod 8]. */
-static inline struct v16f v16f_lookup8(const float *table, struct v16i index)
+/* table[index mod 16]. */
+static inline struct v16f v16f_lookup16(const float *table, struct v16i index)
 {
     struct v16f r;
 
     for (int i = 0; i < 16; i++)
-        r.v[i] = table[index.v[i] & 7];
+        r.v[i] = table[index.v[i] & 15];
     return r;
 }
 
@@ -302,6 +366,60 @@ static inline struct v8d v8d_add_halves(struct v8d acc, struct v16f x)
 static inline void v8d_store(double *p, struct v8d a)
 {
     memcpy(p, a.v, sizeof a.v);
+}
+
+/* A set of lanes: bit i is lane i. */
+typedef uint32_t lanes_mask;
+
+static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t i = 0; i < 16; i++)
+        mask |= (uint32_t)(x.v[i] >= limit.v[i]) << i;
+    return mask;
+}
+
+/* a + x in the lanes where x is at least limit, a in the others. */
+static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
+{
+    for (int i = 0; i < 16; i++)
+        a.v[i] += x.v[i] >= limit.v[i] ? x.v[i] : 0.0F;
+    return a;
+}
+
+static inline int lanes_count(lanes_mask mask)
+{
+    int n = 0;
+
+    for (; mask; mask &= mask - 1)
+        n++;
+    return n;
+}
+
+/* Those of `a` that are not in `b`. */
+static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+{
+    return a & ~b;
+}
+
+/* The lanes of the set, 0 in the others. */
+static inline struct v16f v16f_only(lanes_mask mask, struct v16f x)
+{
+    struct v16f r;
+
+    for (uint32_t i = 0; i < 16; i++)
+        r.v[i] = mask >> i & 1 ? x.v[i] : 0.0F;
+    return r;
+}
+
+/* Writes the lanes of the set one after the other, and overwrites up to sixteen floats from `to` on. */
+static inline void v16f_pack(float *to, lanes_mask mask, struct v16f x)
+{
+    for (uint32_t i = 0; i < 16; i++) {
+        *to = x.v[i];
+        to += mask >> i & 1;
+    }
 }
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef KERNELS_QK_ENTROPY_BODY_H
 #define KERNELS_QK_ENTROPY_BODY_H
 
-#include "kernels/lanes.h"
+#include "kernels/exp2_lanes.h"
 #include "kernels/qk_entropy_isa.h"
 
 #include <math.h>
@@ -53,23 +53,6 @@ static void scores(const float *q, const float *k, size_t dim, float *y, size_t 
             v16f_store(to, d == 0 ? acc[i][v] : v16f_add(v16f_load(to), acc[i][v]));
         }
     }
-}
-
-/* 2^x for x in (-126, 126), relative error 2e-9 before rounding: x = whole + part with |part| <= 1/2, a polynomial
- * that is exactly 1 at 0 (Lawson's iteration in float64), and the whole part added to the exponent. */
-LANES_INLINE struct v16f exp2_lanes(struct v16f x)
-{
-    struct v16f magic = v16f_set(0x1.8p23F); /* adding it rounds to whole numbers, which then stand in the low bits */
-    struct v16f shifted = v16f_add(x, magic);
-    struct v16f part = v16f_sub(x, v16f_sub(shifted, magic));
-    struct v16f poly = v16f_fma(part, v16f_set(0x1.41fbbcp-13F), v16f_set(0x1.5f3e54p-10F));
-
-    poly = v16f_fma(part, poly, v16f_set(0x1.3b2d4cp-7F));
-    poly = v16f_fma(part, poly, v16f_set(0x1.c6aee8p-5F));
-    poly = v16f_fma(part, poly, v16f_set(0x1.ebfbdcp-3F));
-    poly = v16f_fma(part, poly, v16f_set(0x1.62e43p-1F));
-    poly = v16f_fma(part, poly, v16f_set(1));
-    return v16i_as_float(v16i_add(v16f_bits(poly), v16i_shl23(v16f_bits(shifted))));
 }
 
 /* Cephes' tanhf: an odd polynomial up to 0.625, 1 - 2 / (e^2x + 1) beyond, which is 1 to the last bit from 10 on. */

@@ -58,6 +58,18 @@ template <enum dtype TYPE> __device__ __forceinline__ float load_one(const void 
                              : __uint_as_float((uint32_t)((const uint16_t *)p)[i] << 16);
 }
 
+/* Over a row; members as in row_finish.h. */
+struct device_sums {
+    double sum, log_sum, square_sum, distance;
+    uint32_t max_bits;
+};
+
+bool is_plain(const struct row_entropy_args *args)
+{
+    return args->kind == ROWS_WEIGHTS && dtype_bytes(args->dtype) > 1 && !args->value_scales && !args->implicit_sink &&
+           args->eps_form == EPS_NONE;
+}
+
 struct thread_sums {
     float sum, log_sum, square_sum, distance;
     uint32_t max_bits;
@@ -79,7 +91,7 @@ __device__ __forceinline__ void add_weight(struct thread_sums *s, float p, int r
     s->max_bits = bits > s->max_bits ? bits : s->max_bits;
 }
 
-__device__ __forceinline__ void flush(struct row_sums *to, struct thread_sums *s)
+__device__ __forceinline__ void flush(struct device_sums *to, struct thread_sums *s)
 {
     to->sum += (double)s->sum;
     to->log_sum += (double)s->log_sum;
@@ -91,13 +103,13 @@ __device__ __forceinline__ void flush(struct row_sums *to, struct thread_sums *s
 /* The elements of one row that this thread of THREADS takes: up to the first 16-byte boundary and after the last one
  * singly, between them by vectors. `row`: n elements. */
 template <enum dtype TYPE, int THREADS>
-__device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *row, size_t n, int ref, int64_t query,
-                                                          int thread)
+__device__ __forceinline__ struct device_sums sums_of_thread(const unsigned char *row, size_t n, int ref, int64_t query,
+                                                             int thread)
 {
     constexpr size_t BYTES = TYPE == DTYPE_F64 ? 8 : TYPE == DTYPE_F32 ? 4 : 2;
     constexpr int PER_VECTOR = 16 / BYTES;
     size_t head = (16 - (uintptr_t)row % 16) % 16 / BYTES;
-    struct row_sums total = {0, 0, 0, 0, 0};
+    struct device_sums total = {0, 0, 0, 0, 0};
     struct thread_sums s[2] = {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}};
     size_t n_vectors, tail;
     const uint4 *vectors;
@@ -133,7 +145,7 @@ __device__ __forceinline__ struct row_sums sums_of_thread(const unsigned char *r
     return total;
 }
 
-__device__ __forceinline__ struct row_sums over_warp(struct row_sums s)
+__device__ __forceinline__ struct device_sums over_warp(struct device_sums s)
 {
     s.sum = warp_sum(s.sum);
     s.log_sum = warp_sum(s.log_sum);
@@ -148,12 +160,12 @@ __device__ __forceinline__ struct row_sums over_warp(struct row_sums s)
 template <enum dtype TYPE>
 __global__ void short_rows(const unsigned char *weights, const struct row_span *spans, const int *refs, size_t n_spans,
                            size_t first, size_t n_rows, size_t row_bytes, size_t bytes, int64_t query_col,
-                           struct row_sums *sums)
+                           struct device_sums *sums)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK_THREADS / WARP_SIZE) + threadIdx.x / WARP_SIZE;
     int lane = (int)(threadIdx.x % WARP_SIZE);
     struct row_span span;
-    struct row_sums s;
+    struct device_sums s;
 
     if (row >= n_rows)
         return;
@@ -171,11 +183,11 @@ __global__ void short_rows(const unsigned char *weights, const struct row_span *
 template <enum dtype TYPE>
 __global__ void long_rows(const unsigned char *weights, const struct row_span *spans, const int *refs, size_t n_spans,
                           size_t first, size_t n_rows, size_t row_bytes, size_t bytes, int64_t query_col,
-                          struct row_sums *sums)
+                          struct device_sums *sums)
 {
-    __shared__ struct row_sums of_warp[BLOCK_THREADS / WARP_SIZE];
+    __shared__ struct device_sums of_warp[BLOCK_THREADS / WARP_SIZE];
     struct row_span span = spans[(first + blockIdx.x) % n_spans];
-    struct row_sums s;
+    struct device_sums s;
     int thread = (int)threadIdx.x;
 
     if (blockIdx.x >= n_rows || span.lo >= span.hi)
@@ -202,8 +214,8 @@ __global__ void long_rows(const unsigned char *weights, const struct row_span *s
 struct slot {
     struct devstream stream;
     struct devbuf weights, sums;
-    struct row_sums *host_sums; /* owned; [chunk_rows] */
-    size_t first, n_rows;       /* 0 rows: idle */
+    struct device_sums *host_sums; /* owned; [chunk_rows] */
+    size_t first, n_rows;          /* 0 rows: idle */
 };
 
 struct row_job {
@@ -265,7 +277,7 @@ enum status launch_rows(const struct row_job *job, const struct slot *slot, stru
     const unsigned char *weights = (const unsigned char *)slot->weights.data;
     const struct row_span *spans = (const struct row_span *)job->spans.data;
     const int *refs = (const int *)job->refs.data;
-    struct row_sums *sums = (struct row_sums *)slot->sums.data;
+    struct device_sums *sums = (struct device_sums *)slot->sums.data;
     size_t rows_per_block = job->args->n_cols <= SHORT_ROW ? BLOCK_THREADS / WARP_SIZE : 1;
     unsigned grid = (unsigned)((slot->n_rows + rows_per_block - 1) / rows_per_block);
 
@@ -321,7 +333,7 @@ enum status finish_chunk(const struct row_job *job, struct slot *slot, struct er
         uint64_t *profile = args->profile ? args->profile + row / args->n_rows * PROFILE_BUCKETS : NULL;
 
         if (span.lo < span.hi)
-            job->rows[row] = row_finish(args, row, job->host_refs[row % args->n_rows], &slot->host_sums[i], profile);
+            job->rows[row] = row_slow(args, row, profile);
         else
             job->rows[row] = row_without_value(ROW_EMPTY, 0);
     }
@@ -337,7 +349,7 @@ extern "C" enum status row_entropy_cuda(const struct row_entropy_args *args, str
     size_t i = 0;
 
     TRY(row_check(args, err));
-    if (args->n_heads == 0 || args->n_rows == 0 || args->n_cols == 0 || !row_is_plain(args))
+    if (args->n_heads == 0 || args->n_rows == 0 || args->n_cols == 0 || !is_plain(args))
         return row_entropy_cpu(args, ret, err);
     job.args = args;
     TRY(row_job_init(&job, err));

@@ -37,7 +37,8 @@ struct row_entropy_args {
     const struct row_span *spans; /* [n_rows]: the same for every head                                        */
     enum dtype dtype;
     size_t n_heads, n_rows, n_cols;
-    int64_t query_col; /* column of the key at which row 0's query stands; each row is one further; may lie outside */
+    int64_t query_col; /* column of the key at which row 0's query stands; each row is one further; may lie outside,
+                          within 2^48                                                                          */
     int64_t sink_col;  /* column of the sample's first key; may lie outside                                        */
 
     enum row_kind kind;
@@ -46,7 +47,8 @@ struct row_entropy_args {
     bool implicit_sink;         /* weights: where S < 1 the rest is one key's more: H = E - (1-S) log2 (1-S)        */
     enum eps_form eps_form;     /* other than EPS_NONE: instead of all the above, with entropy_eps                 */
     double entropy_eps;
-    uint64_t *profile; /* n_heads x PROFILE_BUCKETS, added to; NULL: not wanted                           */
+    bool skip_k90;     /* leave row_stat.k90 at 0: a third of the time                                */
+    uint64_t *profile; /* n_heads x PROFILE_BUCKETS, added to; NULL: not wanted                       */
 };
 
 /* ret: n_heads x n_rows. Both return ERR_LIMIT for sizes they cannot index, ERR_MEMORY, ERR_DEVICE; `ret` and the

@@ -1,205 +1,424 @@
-/* row_entropy_body.h - the pass over one row, written on virtual lanes; each row_entropy_<isa>.c includes it once.
+/* row_entropy_body.h - the passes over one row, written on virtual lanes; each row_entropy_<isa>.c includes it once.
  *
- * Element j goes to lane j mod 32 (two registers of 16). A lane sums at most 16 floats, then the lanes go to eight
- * doubles: the rounding of the float sums stays under 17 * 2^-24 of the sum of |terms|, and with `ref` = -log2 n those
- * terms add up to less than KL(p|uniform) + 1.1 bits; where KL is large, few elements carry it.
+ * A row has two sides of its query, and each is cut into vectors of sixteen keys that count from the query on: vector k
+ * holds the distances 16k to 16k + 15, so that the buckets of the distance profile begin and end with vectors, but for
+ * vector 0. Vectors go in pairs, the far ones first, and pairs in blocks of 16: a block from 512 keys on lies within
+ * one bucket. Within a block a lane sums at most 17 floats, then the lanes go to eight doubles: the rounding of the
+ * float sums stays under 17 * 2^-24 of the sum of |terms|, and with `ref` = -log2 n those terms add up to less than
+ * KL(p|uniform) + 1.1 bits; where KL is large, few elements carry it.
  *
- * Distances: before a step of 32 elements is added to the sums, the sums are added to `before`, so that an element is
- * counted there once for every whole step that follows it: 32 keys each, for one addition. The rest of its distance
- * from the block's end depends on the lane alone, and what remains is the same for the whole block, unless the query
- * stands inside it.
+ * Distances: before a pair is added to the sums, the sums are added to `before`, so that an element is counted there
+ * once for every whole pair that follows it: 32 keys each, for one addition. The rest of its distance depends on the
+ * lane alone, and on the block.
  *
- * log2 p: p = 2^e m with m in [31/32, 31/16), the nearest c = 1 + i/8 gives r = m/c - 1 in [-1/16, 1/16], and
- * log2 p = e + log2 c + r P(r) with P the cubic of least |error| 1.8e-8 (Lawson's iteration in float64; numbers rounded
- * to float). Powers of two come out exact. Zero gives a finite logarithm, so 0 log 0 = 0 needs no branch. */
+ * log2 p: p = 2^e m with m in [1, 2); in each sixteenth of that the number c in its middle (1 itself in the first)
+ * gives r = m/c - 1 in [-1/34, 1/16], and log2 p = e + log2 c + r P(r) with P of degree two and |error| 2.4e-7
+ * (Lawson's iteration in float64; numbers rounded to float). Powers of two come out exact. Zero gives a finite
+ * logarithm, so 0 log 0 = 0 needs no branch. */
 #ifndef KERNELS_ROW_ENTROPY_BODY_H
 #define KERNELS_ROW_ENTROPY_BODY_H
 
-#include "kernels/lanes.h"
+#include "kernels/exp2_lanes.h"
 #include "kernels/row_entropy_isa.h"
+#include "kernels/row_load.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { ROW_BLOCK = 512 };
+enum { PAIR = 2 * VECTOR, BLOCK_PAIRS = 16 };
 
-/* 1/c rounded to float, and -log2 of that; both twice, for lookups mod 16. */
-static const float inverse_c[16] = {
-    0x1p+0F,        0x1.c71c72p-1F, 0x1.99999ap-1F, 0x1.745d18p-1F, 0x1.555556p-1F, 0x1.3b13b2p-1F,
-    0x1.24924ap-1F, 0x1.111112p-1F, 0x1p+0F,        0x1.c71c72p-1F, 0x1.99999ap-1F, 0x1.745d18p-1F,
-    0x1.555556p-1F, 0x1.3b13b2p-1F, 0x1.24924ap-1F, 0x1.111112p-1F,
-};
-static const float log2_c[16] = {
-    0x0p+0F,        0x1.5c01a2p-3F, 0x1.49a784p-2F, 0x1.d6753cp-2F, 0x1.2b8014p-1F, 0x1.66a008p-1F,
-    0x1.9d5d9ep-1F, 0x1.d053f4p-1F, 0x0p+0F,        0x1.5c01a2p-3F, 0x1.49a784p-2F, 0x1.d6753cp-2F,
-    0x1.2b8014p-1F, 0x1.66a008p-1F, 0x1.9d5d9ep-1F, 0x1.d053f4p-1F,
-};
+/* 1/c rounded to float, and -log2 of that. */
+static const float inverse_c[16] = {0x1p+0F,        0x1.d41d42p-1F, 0x1.bacf92p-1F, 0x1.a41a42p-1F,
+                                    0x1.8f9c18p-1F, 0x1.7d05f4p-1F, 0x1.6c16c2p-1F, 0x1.5c9882p-1F,
+                                    0x1.4e5e0ap-1F, 0x1.414142p-1F, 0x1.3521dp-1F,  0x1.29e412p-1F,
+                                    0x1.1f7048p-1F, 0x1.15b1e6p-1F, 0x1.0c9714p-1F, 0x1.041042p-1F};
+static const float log2_c[16] = {0x0p+0F,        0x1.08c588p-3F, 0x1.acf5dep-3F, 0x1.24407ap-2F,
+                                 0x1.6e222p-2F,  0x1.b47ecp-2F,  0x1.f7a854p-2F, 0x1.1bf314p-1F,
+                                 0x1.3abb4p-1F,  0x1.58482p-1F,  0x1.74b1fcp-1F, 0x1.900e62p-1F,
+                                 0x1.aa708ep-1F, 0x1.c3e9cap-1F, 0x1.dc899ep-1F, 0x1.f45e06p-1F};
 
-/* log2 p - ref */
-LANES_INLINE struct v16f log2_from(struct v16i bits, struct v16i ref)
-{
-    struct v16i t = v16i_sub(bits, v16i_set(0x3f780000)); /* 31/32 */
-    struct v16i e = v16i_shr23_signed(t);
-    struct v16i index = v16i_shr20(t);
-    struct v16f m = v16i_as_float(v16i_sub(bits, v16i_and(t, v16i_set((int32_t)0xff800000))));
-    struct v16f r = v16f_fma(m, v16f_lookup8(inverse_c, index), v16f_set(-1));
-    struct v16f whole = v16f_add(v16i_to_float(v16i_sub(e, ref)), v16f_lookup8(log2_c, index));
-    struct v16f poly = v16f_fma(r, v16f_set(-0x1.72ecd2p-2F), v16f_set(0x1.ede13ap-2F));
-
-    poly = v16f_fma(r, poly, v16f_set(-0x1.715426p-1F));
-    poly = v16f_fma(r, poly, v16f_set(0x1.71546p+0F));
-    return v16f_fma(r, poly, whole);
-}
-
-static const float lane_index[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+/* From a side's vectors to their distances: on the left of the query lane 15 is the nearest, on the right lane 0. */
+static const float left_lane[16] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+static const float right_lane[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 struct row_lanes {
     struct v16f sum, log_sum, square_sum, before;
     struct v16i max_bits;
 };
 
-LANES_INLINE void add_weights(struct row_lanes *acc, struct v16f p, struct v16i ref)
+/* `shift`: ref in the place of an exponent. */
+LANES_INLINE void add_weights(struct row_lanes *acc, struct v16f p, struct v16i shift)
 {
     struct v16i bits = v16f_bits(p);
+    struct v16i index = v16i_shr19(bits);
+    struct v16f r = v16f_fma(v16i_mantissa(bits), v16f_lookup16(inverse_c, index), v16f_set(-1));
+    struct v16f whole = v16f_add(v16i_exponent(v16i_sub(bits, shift)), v16f_lookup16(log2_c, index));
+    struct v16f poly = v16f_fma(r, v16f_set(0x1.d64652p-2F), v16f_set(-0x1.716f78p-1F));
 
+    poly = v16f_fma(r, poly, v16f_set(0x1.715592p+0F));
+    acc->log_sum = v16f_fma(p, v16f_fma(r, poly, whole), acc->log_sum);
     acc->sum = v16f_add(acc->sum, p);
-    acc->log_sum = v16f_fma(p, log2_from(bits, ref), acc->log_sum);
     acc->square_sum = v16f_fma(p, p, acc->square_sum);
     acc->max_bits = v16i_max_unsigned(acc->max_bits, bits);
 }
 
-LANES_INLINE struct v16f load_weights(const char *p, enum dtype type)
+/* The keys of a row on one side of its query, at the distances [near, far]. */
+struct side {
+    const char *weights; /* of the row */
+    int64_t query, near, far;
+    int is_left;
+};
+
+/* The element in the first lane of vector k; before the row's first one, or after its last, where the side ends. */
+LANES_INLINE int64_t vector_at(const struct side *s, int64_t k)
 {
-    switch (type) {
-    case DTYPE_F16:
-        return v16f_load_f16(p);
-    case DTYPE_BF16:
-        return v16f_load_bf16(p);
-    case DTYPE_F64:
-        return v16f_load_f64(p);
-    case DTYPE_F32:
-    default:
-        return v16f_load_f32(p);
+    return s->is_left ? s->query - VECTOR * k - (VECTOR - 1) : s->query + VECTOR * k;
+}
+
+/* Vector k with zeros outside the side. */
+LANES_INLINE struct v16f load_end(const struct side *s, int64_t k, enum dtype type)
+{
+    int64_t near = s->near - VECTOR * k, far = s->far - VECTOR * k;
+    int lo = near < 0 ? 0 : near < VECTOR ? (int)near : VECTOR, hi = far < 0 ? 0 : far < VECTOR ? (int)far + 1 : VECTOR;
+
+    return s->is_left ? load_part(s->weights, vector_at(s, k), type, VECTOR - hi, VECTOR - lo)
+                      : load_part(s->weights, vector_at(s, k), type, lo, hi);
+}
+
+#ifdef LANES_FEW_REGISTERS
+/* Every other vector of a run: only its own sums are in registers meanwhile. */
+LANES_INLINE void add_run(struct row_lanes *acc, const char *p, int64_t n, int64_t step, enum dtype type,
+                          struct v16i shift)
+{
+    struct row_lanes own;
+
+    __asm__ volatile("" : : "r"(acc) : "memory"); /* the compiler would else spill the sums of both within the loop */
+    own = *acc;
+    for (int64_t i = 0; i < n; i++, p += step) {
+        own.before = v16f_add(own.before, own.sum);
+        add_weights(&own, load_weights(p, type), shift);
     }
+    *acc = own;
+    __asm__ volatile("" : : "r"(acc) : "memory");
 }
+#endif
 
-/* Up to 15 elements, filled up with zeros. */
-LANES_INLINE struct v16f load_rest(const char *p, size_t n, size_t bytes, enum dtype type)
+/* Adds the pairs from `first` down to `last`. */
+LANES_INLINE void add_pairs(struct row_lanes acc[2], const struct side *s, int64_t first, int64_t last, enum dtype type,
+                            struct v16i shift)
 {
-    double rest[16] = {0}; /* room for sixteen of the widest type */
+    int64_t bytes = (int64_t)bytes_of(type), step = s->is_left ? PAIR : -PAIR, m = first, a, b;
+    int64_t full_first = s->far / PAIR - (s->far % PAIR != PAIR - 1), full_last = (s->near + PAIR - 1) / PAIR;
 
-    memcpy(rest, p, n * bytes);
-    return load_weights((const char *)rest, type);
-}
-
-/* keys - 0, keys - 1, ... */
-LANES_INLINE struct v16f keys_down(size_t keys)
-{
-    return v16f_sub(v16f_set((float)keys), v16f_load(lane_index));
-}
-
-/* sum p (n - 1 - j) over the whole steps of a block of n elements: `rest` elements come after them. */
-LANES_INLINE struct v16f distance_of_steps(const struct row_lanes acc[2], size_t rest)
-{
-    struct v16f whole = v16f_mul(v16f_add(acc[0].before, acc[1].before), v16f_set(32));
-
-    whole = v16f_fma(acc[0].sum, keys_down(rest + 31), whole);
-    return v16f_fma(acc[1].sum, keys_down(rest + 15), whole);
-}
-
-/* Up to ROW_BLOCK elements: whole pairs of registers, one whole register, then what is left. Returns, in lanes,
- * sum p (n - 1 - j). */
-LANES_INLINE struct v16f add_block(struct row_lanes acc[2], const char *p, size_t n, size_t bytes, enum dtype type,
-                                   struct v16i ref)
-{
-    struct v16f distance, w;
-    size_t i = 0;
-
-    for (; i + 32 <= n; i += 32) {
+    for (; m >= last && m > full_first; m--) {
         acc[0].before = v16f_add(acc[0].before, acc[0].sum);
         acc[1].before = v16f_add(acc[1].before, acc[1].sum);
-        add_weights(&acc[0], load_weights(p + i * bytes, type), ref);
-        add_weights(&acc[1], load_weights(p + (i + 16) * bytes, type), ref);
+        add_weights(&acc[0], load_end(s, 2 * m + 1, type), shift);
+        add_weights(&acc[1], load_end(s, 2 * m, type), shift);
     }
-    distance = distance_of_steps(acc, n - i);
-    if (i + 16 <= n) {
-        w = load_weights(p + i * bytes, type);
-        add_weights(&acc[0], w, ref);
-        distance = v16f_fma(w, keys_down(n - i - 1), distance);
-        i += 16;
+    full_last = full_last > last ? full_last : last;
+    a = vector_at(s, 2 * m + 1);
+    b = vector_at(s, 2 * m);
+#ifdef LANES_FEW_REGISTERS
+    add_run(&acc[0], s->weights + a * bytes, m - full_last + 1, step * bytes, type, shift);
+    add_run(&acc[1], s->weights + b * bytes, m - full_last + 1, step * bytes, type, shift);
+    m = full_last - 1 < m ? full_last - 1 : m;
+#else
+    for (; m >= full_last; m--, a += step, b += step) {
+        acc[0].before = v16f_add(acc[0].before, acc[0].sum);
+        acc[1].before = v16f_add(acc[1].before, acc[1].sum);
+        add_weights(&acc[0], load_weights(s->weights + a * bytes, type), shift);
+        add_weights(&acc[1], load_weights(s->weights + b * bytes, type), shift);
     }
-    if (i < n) {
-        w = load_rest(p + i * bytes, n - i, bytes, type);
-        add_weights(&acc[1], w, ref);
-        distance = v16f_fma(w, keys_down(n - i - 1), distance);
+#endif
+    for (; m >= last; m--) {
+        acc[0].before = v16f_add(acc[0].before, acc[0].sum);
+        acc[1].before = v16f_add(acc[1].before, acc[1].sum);
+        add_weights(&acc[0], load_end(s, 2 * m + 1, type), shift);
+        add_weights(&acc[1], load_end(s, 2 * m, type), shift);
     }
-    return distance;
 }
 
-/* sum p |query - j| over a block that does not end before the query. */
-LANES_INLINE struct v16f near_distance(const char *p, size_t n, size_t bytes, enum dtype type, int64_t query)
+LANES_INLINE double lanes_sum(struct v16f a)
 {
-    const struct v16i magnitude = v16i_set(0x7fffffff);
-    struct v16f distance = v16f_set(0);
-
-    for (size_t i = 0; i < n; i += 16) {
-        struct v16f w = i + 16 <= n ? load_weights(p + i * bytes, type) : load_rest(p + i * bytes, n - i, bytes, type);
-        struct v16f keys = v16f_sub(v16f_set((float)(query - (int64_t)i)), v16f_load(lane_index));
-
-        distance = v16f_fma(w, v16i_as_float(v16i_and(v16f_bits(keys), magnitude)), distance);
-    }
-    return distance;
+    return v8d_sum(v8d_add_halves(v8d_zero(), a));
 }
 
-LANES_INLINE void pass(const void *weights, size_t n, enum dtype type, size_t bytes, int ref, int64_t query,
-                       struct row_sums *ret)
+struct row_totals {
+    struct v8d log_sum, square_sum, distance;
+    struct v16i max_bits;
+};
+
+/* What has been added up since the block began, all but the sums. `last`: its last pair. */
+LANES_INLINE void add_block(struct row_totals *to, const struct row_lanes acc[2], double sum, int64_t last, int is_left,
+                            double *distance)
+{
+    struct v16f sums = v16f_add(acc[0].sum, acc[1].sum);
+    struct v16f keys = v16f_mul(sums, v16f_load(is_left ? left_lane : right_lane));
+
+    keys = v16f_fma(acc[0].sum, v16f_set(VECTOR), keys);
+    keys = v16f_fma(v16f_add(acc[0].before, acc[1].before), v16f_set(PAIR), keys);
+    to->log_sum = v8d_add_halves(to->log_sum, v16f_add(acc[0].log_sum, acc[1].log_sum));
+    to->square_sum = v8d_add_halves(to->square_sum, v16f_add(acc[0].square_sum, acc[1].square_sum));
+    to->distance = v8d_add_halves(to->distance, keys);
+    to->max_bits = v16i_max_unsigned(acc[0].max_bits, acc[1].max_bits);
+    *distance += (double)(PAIR * last) * sum;
+}
+
+/* Vector 0: distance 0 to 15. */
+LANES_INLINE void add_nearest(double *bucket, struct v16f sum, int is_left)
+{
+    float lane[VECTOR], d[VECTOR];
+
+    v16f_store(lane, sum);
+    for (int i = 0; i < VECTOR; i++)
+        d[i] = lane[is_left ? VECTOR - 1 - i : i];
+    bucket[0] += (double)d[0];
+    bucket[1] += (double)d[1];
+    bucket[2] += (double)d[2] + (double)d[3];
+    bucket[3] += ((double)d[4] + (double)d[5]) + ((double)d[6] + (double)d[7]);
+    bucket[4] += (((double)d[8] + (double)d[9]) + ((double)d[10] + (double)d[11])) +
+                 (((double)d[12] + (double)d[13]) + ((double)d[14] + (double)d[15]));
+}
+
+/* The block of the 512 nearest keys: the running sums are looked at where a bucket ends. */
+LANES_INLINE void add_near(struct row_lanes acc[2], const struct side *s, int64_t first, int64_t last, enum dtype type,
+                           struct v16i shift, double *bucket)
+{
+    double seen = 0, now;
+
+    for (int b = 9; b >= 6; b--) {
+        int64_t begin = 1 << (b - 6);
+
+        if (first < begin || last >= 2 * begin)
+            continue;
+        add_pairs(acc, s, first < 2 * begin ? first : 2 * begin - 1, last > begin ? last : begin, type, shift);
+        now = lanes_sum(v16f_add(acc[0].sum, acc[1].sum));
+        bucket[b] += now - seen;
+        seen = now;
+    }
+    if (last == 0) {
+        struct v16f a = load_end(s, 1, type), b = load_end(s, 0, type);
+
+        acc[0].before = v16f_add(acc[0].before, acc[0].sum);
+        acc[1].before = v16f_add(acc[1].before, acc[1].sum);
+        add_weights(&acc[0], a, shift);
+        add_weights(&acc[1], b, shift);
+        bucket[5] += lanes_sum(a);
+        add_nearest(bucket, b, s->is_left);
+    }
+}
+
+LANES_INLINE void add_side(struct row_totals *to, const struct side *s, enum dtype type, struct v16i shift,
+                           struct row_sums *ret)
+{
+    int64_t last = s->near / PAIR, m = s->far / PAIR;
+
+    while (m >= last) {
+        struct v16f zero = v16f_set(0);
+        struct row_lanes acc[2] = {{zero, zero, zero, zero, to->max_bits}, {zero, zero, zero, zero, to->max_bits}};
+        int64_t end = m - m % BLOCK_PAIRS > last ? m - m % BLOCK_PAIRS : last;
+        double sum;
+
+        if (m < BLOCK_PAIRS)
+            add_near(acc, s, m, end, type, shift, ret->bucket);
+        else
+            add_pairs(acc, s, m, end, type, shift);
+        sum = lanes_sum(v16f_add(acc[0].sum, acc[1].sum));
+        if (m >= BLOCK_PAIRS)
+            ret->bucket[profile_bucket((uint64_t)m * PAIR)] += sum;
+        ret->sum += sum;
+        add_block(to, acc, sum, end, s->is_left, &ret->distance);
+        m = end - 1;
+    }
+}
+
+LANES_INLINE void sums_of(const void *weights, size_t n, enum dtype type, int ref, int64_t query, struct row_sums *ret)
+{
+    struct row_totals totals = {v8d_zero(), v8d_zero(), v8d_zero(), v16i_set(0)};
+    struct v16i shift = v16i_set((int32_t)((uint32_t)ref << 23));
+    int64_t last = (int64_t)n - 1;
+
+    memset(ret, 0, sizeof *ret);
+    if (query >= 0)
+        add_side(&totals, &(struct side){weights, query, query > last ? query - last : 0, query, 1}, type, shift, ret);
+    if (query < last)
+        add_side(&totals, &(struct side){weights, query, query < 0 ? -query : 1, last - query, 0}, type, shift, ret);
+    ret->log_sum = v8d_sum(totals.log_sum);
+    ret->square_sum = v8d_sum(totals.square_sum);
+    ret->distance += v8d_sum(totals.distance);
+    ret->max_bits = v16i_reduce_max_unsigned(totals.max_bits);
+}
+
+static void sums(const void *weights, size_t n, enum dtype type, int ref, int64_t query, struct row_sums *ret){
+#define SUMS(TYPE) sums_of(weights, n, TYPE, ref, query, ret)
+    BY_TYPE(type, SUMS)
+#undef SUMS
+}
+
+/* `valid`: lanes that hold elements; the others hold 0. */
+LANES_INLINE float *split_vector(struct v16f *above, struct v16f p, size_t n, struct v16f lo, struct v16f hi, float *to,
+                                 size_t *n_above)
+{
+    lanes_mask high = v16f_at_least(p, hi), between = lanes_without(v16f_at_least(p, lo), high);
+
+    if (n < VECTOR) { /* lanes without an element */
+        high &= (lanes_mask)((1U << n) - 1);
+        between &= (lanes_mask)((1U << n) - 1);
+    }
+    *above = v16f_add_at_least(*above, p, hi);
+    v16f_pack(to, between, p);
+    *n_above += (size_t)lanes_count(high);
+    return to + lanes_count(between);
+}
+
+LANES_INLINE double sum_of_packed(const float *p, size_t n, size_t run)
+{
+    struct v8d sum = v8d_zero();
+
+    for (size_t i = 0; i < n;) {
+        struct v16f acc = v16f_set(0);
+        size_t stop = i + run < n ? i + run : n;
+
+        for (; i + VECTOR <= stop; i += VECTOR)
+            acc = v16f_add(acc, v16f_load(p + i));
+        if (i < stop)
+            acc = v16f_add(acc, load_part((const char *)p, (int64_t)i, DTYPE_F32, 0, (int)(stop - i)));
+        i = stop;
+        sum = v8d_add_halves(sum, acc);
+    }
+    return v8d_sum(sum);
+}
+
+LANES_INLINE void split_of(const void *weights, size_t n, enum dtype type, size_t run, float lo, float hi, float *to,
+                           struct row_split *ret)
 {
     const char *p = (const char *)weights;
-    struct v8d sum = v8d_zero(), log_sum = v8d_zero(), square_sum = v8d_zero(), distance = v8d_zero();
-    struct v16i max_bits = v16i_set(0);
+    struct v8d above = v8d_zero();
+    struct v16f lows = v16f_set(lo), highs = v16f_set(hi);
+    size_t i = 0, n_above = 0;
+    float *end = to;
 
-    for (size_t done = 0; done < n; done += ROW_BLOCK) {
-        struct v16f zero = v16f_set(0), block_sum, from_end;
-        struct row_lanes acc[2] = {{zero, zero, zero, zero, max_bits}, {zero, zero, zero, zero, max_bits}};
-        size_t n_block = n - done < ROW_BLOCK ? n - done : ROW_BLOCK;
-        int64_t beyond = query - (int64_t)(done + n_block - 1); /* from the block's last element to the query */
+    while (i < n) {
+        struct v16f acc = v16f_set(0);
+        size_t stop = i + run < n ? i + run : n;
 
-        from_end = add_block(acc, p + done * bytes, n_block, bytes, type, v16i_set(ref));
-        block_sum = v16f_add(acc[0].sum, acc[1].sum);
-        if (beyond >= 0)
-            from_end = v16f_fma(block_sum, v16f_set((float)beyond), from_end);
-        else
-            from_end = near_distance(p + done * bytes, n_block, bytes, type, query - (int64_t)done);
-        sum = v8d_add_halves(sum, block_sum);
-        log_sum = v8d_add_halves(log_sum, v16f_add(acc[0].log_sum, acc[1].log_sum));
-        square_sum = v8d_add_halves(square_sum, v16f_add(acc[0].square_sum, acc[1].square_sum));
-        distance = v8d_add_halves(distance, from_end);
-        max_bits = v16i_max_unsigned(acc[0].max_bits, acc[1].max_bits);
+        for (; i + VECTOR <= stop; i += VECTOR)
+            end = split_vector(&acc, load_weights(p + i * bytes_of(type), type), VECTOR, lows, highs, end, &n_above);
+        if (i < stop)
+            end = split_vector(&acc, load_part(p, (int64_t)i, type, 0, (int)(stop - i)), stop - i, lows, highs, end,
+                               &n_above);
+        i = stop;
+        above = v8d_add_halves(above, acc);
     }
-    ret->sum = v8d_sum(sum);
-    ret->log_sum = v8d_sum(log_sum);
-    ret->square_sum = v8d_sum(square_sum);
-    ret->distance = v8d_sum(distance);
-    ret->max_bits = v16i_reduce_max_unsigned(max_bits);
+    ret->above = v8d_sum(above);
+    ret->n_above = n_above;
+    ret->n_between = (size_t)(end - to);
+    ret->between = sum_of_packed(to, ret->n_between, run);
 }
 
-void LANES_NAME(row_entropy)(const void *weights, size_t n, enum dtype type, int ref, int64_t query,
-                             struct row_sums *ret)
+static void split(const void *weights, size_t n, enum dtype type, bool is_exact, float lo, float hi, float *to,
+                  struct row_split *ret)
 {
-    switch (type) {
-    case DTYPE_F16:
-        pass(weights, n, DTYPE_F16, 2, ref, query, ret);
-        return;
-    case DTYPE_BF16:
-        pass(weights, n, DTYPE_BF16, 2, ref, query, ret);
-        return;
-    case DTYPE_F64:
-        pass(weights, n, DTYPE_F64, 8, ref, query, ret);
-        return;
-    case DTYPE_F32:
-    default:
-        pass(weights, n, DTYPE_F32, 4, ref, query, ret);
-        return;
-    }
+    size_t run = is_exact ? VECTOR : VECTOR * BLOCK_PAIRS;
+
+#define SPLIT(TYPE) split_of(weights, n, TYPE, run, lo, hi, to, ret)
+    BY_TYPE(type, SPLIT)
+#undef SPLIT
 }
+
+LANES_INLINE double top_of(const void *scores, size_t n, enum dtype type, bool *ret_special)
+{
+    const char *p = (const char *)scores;
+    const struct v16i magnitude = v16i_set(0x7fffffff);
+    struct v16f top = v16f_set(-INFINITY);
+    struct v16i most = v16i_set(0);
+    uint32_t most_bits;
+    double max;
+
+    for (size_t i = 0; i < n; i += VECTOR) {
+        struct v16f x = i + VECTOR <= n ? load_weights(p + i * bytes_of(type), type) : load_rest(p, i, n, type);
+
+        most = v16i_max_unsigned(most, v16i_and(v16f_bits(x), magnitude));
+        top = v16f_max(top, x);
+    }
+    most_bits = v16i_reduce_max_unsigned(most);
+    max = (double)v16f_reduce_max(top);
+    *ret_special = most_bits > 0x7f800000 || (special_bits(type) < 0x7f800000 && most_bits >= special_bits(type)) ||
+                   (isinf(max) && max > 0);
+    return max;
+}
+
+static double top(const void *scores, size_t n, enum dtype type, bool *ret_special)
+{
+    double max = 0;
+
+#define TOP(TYPE) max = top_of(scores, n, TYPE, ret_special)
+    BY_TYPE(type, TOP)
+#undef TOP
+    return max;
+}
+
+/* x - top, of float64 before it is rounded. */
+LANES_INLINE struct v16f less_top(const char *p, enum dtype type, struct v16f x, double top)
+{
+    double d[VECTOR];
+
+    if (type != DTYPE_F64)
+        return v16f_sub(x, v16f_set((float)top));
+    memcpy(d, p, sizeof d);
+    for (int i = 0; i < VECTOR; i++)
+        d[i] -= top;
+    return v16f_load_f64(d);
+}
+
+/* Weights under 2^-125 count as zero. Two floats make the factor, so that it does not add to what is rounded. */
+LANES_INLINE struct v16f weights_of_scores(const char *p, enum dtype type, double masked, double top, double factor)
+{
+    const struct v16f least = v16f_set(-125);
+    struct v16f x = load_weights(p, type), d = less_top(p, type, x, top), y;
+
+    y = v16f_mul(d, v16f_set((float)(factor - (double)(float)factor)));
+    y = v16f_max(v16f_min(v16f_fma(d, v16f_set((float)factor), y), v16f_set(1)), least);
+    return v16f_where_gt(x, v16f_set((float)masked), v16f_where_gt(y, least, exp2_lanes(y)));
+}
+
+LANES_INLINE double weigh_of(const void *scores, size_t n, enum dtype type, double masked, double top, double factor,
+                             float *to)
+{
+    const char *p = (const char *)scores;
+    struct v8d sum = v8d_zero();
+    size_t i = 0;
+
+    for (; i + VECTOR <= n; i += VECTOR) {
+        struct v16f w = weights_of_scores(p + i * bytes_of(type), type, masked, top, factor);
+
+        v16f_store(to + i, w);
+        sum = v8d_add_halves(sum, w);
+    }
+    if (i < n) {
+        double part[VECTOR] = {0};
+        struct v16f w;
+
+        memcpy(part, p + i * bytes_of(type), (n - i) * bytes_of(type));
+        w = v16f_only((lanes_mask)((1U << (n - i)) - 1),
+                      weights_of_scores((const char *)part, type, masked, top, factor));
+        v16f_store(to + i, w);
+        sum = v8d_add_halves(sum, w);
+    }
+    return v8d_sum(sum);
+}
+
+static double weigh(const void *scores, size_t n, enum dtype type, double masked, double top, double factor, float *to)
+{
+    double sum = 0;
+
+#define WEIGH(TYPE) sum = weigh_of(scores, n, TYPE, masked, top, factor, to)
+    BY_TYPE(type, WEIGH)
+#undef WEIGH
+    return sum;
+}
+
+const struct row_isa LANES_NAME(row_entropy) = {.sums = sums, .split = split, .weigh = weigh, .top = top};
 
 #endif

@@ -1,42 +1,147 @@
 /* Entropy of stored weights on the CPU: a float pass per row (row_entropy_body.h), finished by row_finish(). Rows go to
  * threads whole, so their number changes no bit. */
+#include "core/base/mem.h"
+#include "core/base/scope.h"
 #include "kernels/cpu_isa.h"
 #include "kernels/parallel.h"
 #include "kernels/row_entropy.h"
 #include "kernels/row_entropy_isa.h"
+#include "kernels/row_k90.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static row_entropy_pass *choose_pass(void)
+static const struct row_isa *choose_isa(void)
 {
 #ifdef __x86_64__
     if (isa_current() == ISA_AVX512)
-        return row_entropy_avx512;
+        return &row_entropy_avx512;
     if (isa_current() == ISA_AVX2)
-        return row_entropy_avx2;
+        return &row_entropy_avx2;
 #endif
-    return row_entropy_portable;
+    return &row_entropy_portable;
 }
 
-/* A second pass, at the row's own scale, for rows that no softmax made. */
-static struct row_stat stat_of_row(const struct row_entropy_args *args, size_t index, row_entropy_pass *pass,
+/* Room of one thread for a row; owned by the job. */
+struct row_scratch {
+    float *weights; /* of scores */
+    struct k90_scratch k90;
+};
+
+struct row_job {
+    const struct row_entropy_args *args;
+    const struct row_isa *isa;
+    struct row_stat *rows;
+    struct row_scratch *scratch; /* owned: n_threads */
+    size_t n_rows, row_bytes;
+    int n_threads;
+};
+
+static void row_job_done(struct row_job *job)
+{
+    for (int i = 0; job->scratch && i < job->n_threads; i++) {
+        free(job->scratch[i].weights);
+        free(job->scratch[i].k90.a);
+        free(job->scratch[i].k90.b);
+    }
+    free(job->scratch);
+}
+
+/* A row's weights in memory, each times `unit`; sums are of row_unit(type) times what is stored. */
+struct row_values {
+    const void *weights;
+    size_t n;
+    enum dtype type;
+    double unit;
+};
+
+static double first_keys(const struct row_values *v, int64_t sink, int64_t n_keys)
+{
+    double sum = 0;
+
+    for (int64_t i = sink < 0 ? 0 : sink; i < sink + n_keys && i < (int64_t)v->n; i++)
+        sum += dtype_load(v->weights, v->type, (size_t)i);
+    return sum * v->unit;
+}
+
+/* A second pass, at the row's own scale, for rows that no softmax made. False where floats cannot hold the row. */
+static bool fast_sums(const struct row_isa *isa, const struct row_values *v, int64_t query, int *ref,
+                      struct row_sums *sums)
+{
+    int better;
+
+    isa->sums(v->weights, v->n, v->type, *ref, query, sums);
+    better = row_better_ref(sums, v->n, *ref);
+    if (better != *ref)
+        isa->sums(v->weights, v->n, v->type, better, query, sums);
+    *ref = better;
+    return row_sums_hold(sums, v->type, v->n, better);
+}
+
+/* 0 where `scale` has no place in float arithmetic. */
+static int ref_of_scale(size_t n, enum dtype type, double scale)
+{
+    double stored = row_unit(type) / scale; /* what a weight of 1 is in the sums */
+    int ref = row_ref(n);
+
+    if (stored < 1 || stored > 1)
+        ref += stored > 0x1p-40 && stored < 0x1p40 ? ilogb(stored) : 0;
+
+    return ref < -60 ? -60 : ref > -1 ? -1 : ref;
+}
+
+/* Scores as weights relative to the largest; sets what log(sum e^score) is. False where the row is not all right. */
+static bool weigh(const struct row_isa *isa, const struct row_entropy_args *args, struct row_values *v, double scale,
+                  float *room, double *ret_lse, int *ret_ref)
+{
+    static const double LOG2_E = 0x1.71547652b82fep0;
+    double unit = row_unit(v->type), factor = scale / unit * LOG2_E, top, sum;
+    bool is_special;
+
+    top = isa->top(v->weights, v->n, v->type, &is_special);
+    if (is_special || isinf(top) || is_masked_score(top / unit, args->dtype) || !(scale > 0x1p-60) || scale > 0x1p60)
+        return false;
+    sum = isa->weigh(v->weights, v->n, v->type, masked_score(args->dtype) * unit, top, factor, room);
+    *ret_lse = (top * factor + log2(sum)) / LOG2_E;
+    *ret_ref = row_ref(v->n) + ilogb(sum);
+    *ret_ref = *ret_ref > -1 ? -1 : *ret_ref;
+    *v = (struct row_values){room, v->n, DTYPE_F32, 1};
+    return true;
+}
+
+static struct row_stat stat_of_row(const struct row_job *job, size_t index, struct row_scratch *scratch,
                                    uint64_t *profile)
 {
+    const struct row_entropy_args *args = job->args;
     struct row_span span = args->spans[index % args->n_rows];
-    const char *weights = (const char *)args->weights + (index * args->n_cols + span.lo) * dtype_bytes(args->dtype);
     struct row_place place = row_place(args, index % args->n_rows);
+    const char *first = (const char *)args->weights + index * job->row_bytes + span.lo * dtype_bytes(args->dtype);
+    double scale = args->value_scales ? args->value_scales[index] : 1, lse = 0;
+    struct row_values v = {first, span.hi - span.lo, args->dtype, scale};
     struct row_sums sums;
-    size_t n = span.hi - span.lo;
-    int ref, better;
+    struct row_stat row;
+    int ref;
+    float max;
 
-    if (span.lo >= span.hi || !row_is_plain(args))
+    if (span.lo >= span.hi || args->eps_form != EPS_NONE || !(scale > 0) || isinf(scale))
         return row_slow(args, index, profile);
-    ref = row_ref(n);
-    pass(weights, n, args->dtype, ref, place.query, &sums);
-    better = row_better_ref(&sums, n, ref);
-    if (better != ref)
-        pass(weights, n, args->dtype, better, place.query, &sums);
-    return row_finish(args, index, better, &sums, profile);
+    ref = ref_of_scale(v.n, v.type, scale);
+    if (args->kind == ROWS_SCORES && !weigh(job->isa, args, &v, scale, scratch->weights, &lse, &ref))
+        return row_slow(args, index, profile);
+    if (!fast_sums(job->isa, &v, place.query, &ref, &sums))
+        return row_slow(args, index, profile);
+    if (args->kind == ROWS_SCORES)
+        v.unit = 1 / sums.sum;
+    row = row_finish(args, index, v.unit / row_unit(v.type), ref, &sums, profile);
+    row.sink_weight = first_keys(&v, place.sink, 1);
+    row.sink4_weight = first_keys(&v, place.sink, 4);
+    memcpy(&max, &sums.max_bits, sizeof max);
+    if (!args->skip_k90)
+        row.k90 = row_k90(job->isa, v.weights, v.n, v.type, sums.sum, max, &scratch->k90);
+    if (args->check_mask)
+        row.leak = row_leak(args, index, lse);
+    return row;
 }
 
 /* Rows of one item: enough that taking it costs nothing beside them. */
@@ -47,13 +152,6 @@ enum { PREFETCH_BYTES = 4096 };
 
 /* So few keys are done before a thread is made. */
 enum { FEW_KEYS = 1 << 17 };
-
-struct row_job {
-    const struct row_entropy_args *args;
-    struct row_stat *rows;
-    row_entropy_pass *pass;
-    size_t n_rows, row_bytes;
-};
 
 /* Rows under a mask lie apart in memory, and the processor does not guess where the next one begins: it is told. */
 static void prefetch_row(const struct row_job *job, size_t i)
@@ -67,15 +165,6 @@ static void prefetch_row(const struct row_job *job, size_t i)
         __builtin_prefetch(first + at);
 }
 
-/* Several threads may have rows of one head: whole numbers add up in any order. */
-static void add_profile(uint64_t *to, uint64_t *from)
-{
-    for (int b = 0; b < PROFILE_BUCKETS; b++)
-        if (from[b])
-            __atomic_fetch_add(&to[b], from[b], __ATOMIC_RELAXED);
-    memset(from, 0, PROFILE_BUCKETS * sizeof *from);
-}
-
 static void run_item(void *context, size_t item, int thread)
 {
     const struct row_job *job = context;
@@ -83,24 +172,46 @@ static void run_item(void *context, size_t item, int thread)
     size_t last = (item + 1) * ITEM_ROWS < job->n_rows ? (item + 1) * ITEM_ROWS : job->n_rows;
     uint64_t profile[PROFILE_BUCKETS] = {0};
 
-    (void)thread;
+    job->scratch[thread].k90.guess = 0;
     for (size_t i = item * ITEM_ROWS; i < last; i++) {
         if (i + 1 < last)
             prefetch_row(job, i + 1);
-        job->rows[i] = stat_of_row(args, i, job->pass, args->profile ? profile : NULL);
+        job->rows[i] = stat_of_row(job, i, &job->scratch[thread], args->profile ? profile : NULL);
         if (args->profile && (i + 1 == last || (i + 1) % args->n_rows == 0))
-            add_profile(args->profile + i / args->n_rows * PROFILE_BUCKETS, profile);
+            profile_add(args->profile + i / args->n_rows * PROFILE_BUCKETS, profile);
     }
+}
+
+static enum status row_job_init(struct row_job *job, struct error *err)
+{
+    const struct row_entropy_args *args = job->args;
+    size_t longest = 0;
+
+    job->isa = choose_isa();
+    job->row_bytes = args->n_cols * dtype_bytes(args->dtype);
+    job->n_rows = args->n_heads * args->n_rows;
+    job->n_threads = job->n_rows * args->n_cols < FEW_KEYS ? 1 : cpu_threads();
+    for (size_t i = 0; i < args->n_rows; i++)
+        if (args->spans[i].hi > args->spans[i].lo && args->spans[i].hi - args->spans[i].lo > longest)
+            longest = args->spans[i].hi - args->spans[i].lo;
+    TRY(mem_new((size_t)job->n_threads, sizeof *job->scratch, &job->scratch, err));
+    for (int i = 0; i < job->n_threads; i++) {
+        struct row_scratch *s = &job->scratch[i];
+
+        if (args->kind == ROWS_SCORES)
+            TRY(mem_new(longest + ROW_PAD, sizeof *s->weights, &s->weights, err));
+        TRY(mem_new(longest + ROW_PAD, sizeof *s->k90.a, &s->k90.a, err));
+        TRY(mem_new(longest + ROW_PAD, sizeof *s->k90.b, &s->k90.b, err));
+    }
+    return OK;
 }
 
 enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat *ret, struct error *err)
 {
-    struct row_job job = {.args = args, .rows = ret, .pass = choose_pass()};
+    AUTO(row_job) job = {.args = args, .rows = ret};
 
     TRY(row_check(args, err));
-    job.row_bytes = args->n_cols * dtype_bytes(args->dtype);
-    job.n_rows = args->n_heads * args->n_rows;
-    parallel_for((job.n_rows + ITEM_ROWS - 1) / ITEM_ROWS, job.n_rows * args->n_cols < FEW_KEYS ? 1 : cpu_threads(),
-                 run_item, &job);
+    TRY(row_job_init(&job, err));
+    parallel_for((job.n_rows + ITEM_ROWS - 1) / ITEM_ROWS, job.n_threads, run_item, &job);
     return OK;
 }

@@ -43,29 +43,42 @@ int profile_bucket(uint64_t keys)
     return bucket < PROFILE_BUCKETS ? bucket : PROFILE_BUCKETS - 1;
 }
 
-uint64_t profile_units(double share)
+void profile_add(uint64_t *to, uint64_t *from)
 {
-    return (uint64_t)llrint(share / PROFILE_UNIT);
+    for (int b = 0; b < PROFILE_BUCKETS; b++)
+        if (from[b])
+            __atomic_fetch_add(&to[b], from[b], __ATOMIC_RELAXED);
+    memset(from, 0, PROFILE_BUCKETS * sizeof *from);
 }
 
-bool is_masked_score(double score, enum dtype type)
+uint64_t profile_units(double share)
+{
+    return (uint64_t)(share * (1 / PROFILE_UNIT) + 0.5);
+}
+
+double masked_score(enum dtype type)
 {
     switch (type) {
     case DTYPE_U8:
     case DTYPE_I8:
-        return false;
+        return -INFINITY;
     case DTYPE_F16:
-        return score <= -65504;
+        return -65504;
     case DTYPE_F8_E4M3:
-        return score <= -448;
+        return -448;
     case DTYPE_F8_E5M2:
-        return score <= -57344;
+        return -57344;
     case DTYPE_F32:
     case DTYPE_BF16:
     case DTYPE_F64:
     default:
-        return score <= -1e30;
+        return -1e30;
     }
+}
+
+bool is_masked_score(double score, enum dtype type)
+{
+    return score <= masked_score(type);
 }
 
 static double row_scale(const struct row_entropy_args *args, size_t index)

@@ -25,10 +25,15 @@ double row_with_sink(double bits, double sum);
 /* The bucket of the distance `keys` >= 0. */
 int profile_bucket(uint64_t keys);
 
+/* Adds `from` to a head's profile, and clears it. Several threads may have rows of one head: whole numbers add up in
+ * any order. */
+void profile_add(uint64_t *to, uint64_t *from);
+
 /* `share` of a row in units of PROFILE_UNIT. */
 uint64_t profile_units(double share);
 
-/* A score so low that it stands for a masked key. */
+/* Scores up to this stand for masked keys; -inf where only that one does. */
+double masked_score(enum dtype type);
 bool is_masked_score(double score, enum dtype type);
 
 #ifdef __cplusplus
