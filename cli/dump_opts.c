@@ -9,6 +9,6 @@ enum status dump_opts_read(const struct opts *o, struct dump_options *ret, struc
     ret->layout = opts_text(o, "layout", NULL);
     ret->has_dtype = dtype != NULL;
     if (dtype && !dump_dtype_named(dtype, &ret->dtype))
-        return error_set(err, ERR_USAGE, "--dtype '%s' is no type: write bf16 or fp16", dtype);
+        return error_set(err, ERR_USAGE, "--dtype '%s' is no type: write bf16, fp16, e4m3 or e5m2", dtype);
     return OK;
 }

@@ -11,8 +11,8 @@
      .value = "FILE",                                                                                                  \
      .help = "map of dumps that are laid out in another way (share/tare/layout.md)"},                                  \
     {                                                                                                                  \
-        .name = "dtype", .kind = OPT_TEXT, .value = "bf16|fp16",                                                       \
-        .help = "type of tensors that are stored as two bytes without one"                                             \
+        .name = "dtype", .kind = OPT_TEXT, .value = "bf16|fp16|e4m3|e5m2",                                             \
+        .help = "type of tensors that are stored as bytes without one"                                                 \
     }
 
 /* Texts are borrowed from `o`. */

@@ -23,6 +23,8 @@ bool dump_dtype_named(const char *word, enum dtype *ret)
         {"fp8_e5m2", DTYPE_F8_E5M2},
         {"f8_e4m3", DTYPE_F8_E4M3},
         {"f8_e5m2", DTYPE_F8_E5M2},
+        {"e4m3", DTYPE_F8_E4M3},
+        {"e5m2", DTYPE_F8_E5M2},
         {"float8_e4m3fn", DTYPE_F8_E4M3},
         {"float8_e5m2", DTYPE_F8_E5M2},
     };

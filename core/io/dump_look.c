@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/io/dump_layout.h"
+#include "core/io/dump_reader.h"
 #include "core/io/dump_values.h"
 
 #include <math.h>
@@ -150,16 +151,20 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The factor that makes sums 1, as its maker will have written it. */
+/* The factor that makes sums 1, as its maker will have written it: the nearest usual one. */
 static double likely_whole(double median)
 {
-    static const double usual[] = {255, 127, 100, 32767, 65535};
+    static const double usual[] = {100, 127, 128, 255, 256, 32767, 65535};
+    double best = median, distance = 0.1 * median;
     size_t i;
 
-    for (i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (fabs(median - usual[i]) < 0.1 * usual[i])
-            return usual[i];
-    return median;
+    for (i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (fabs(median - usual[i]) >= distance)
+            continue;
+        distance = fabs(median - usual[i]);
+        best = usual[i];
+    }
+    return best;
 }
 
 static enum status ask_for_scale(const struct dump *d, const struct dump_layer *l, double median, bool is_negative,
@@ -259,4 +264,31 @@ enum status dump_look_at_sums(struct dump *d, const struct dump_layer *l, struct
     if (!is_negative && !dump_has_scales(l) && sums[0] > LARGE && sums[k.n - 1] < ALIKE * sums[0])
         return ask_for_scale(d, l, sums[k.n / 2], false, err);
     return look_which_way(d, l, err);
+}
+
+enum status dump_look_two_bytes(struct dump *d, const char *name, const size_t dim[4], enum dtype *ret,
+                                struct error *err)
+{
+    static const enum dtype types[] = {DTYPE_BF16, DTYPE_F16};
+    size_t cols = dim[3], n, i, j, k;
+    unsigned char *rows = NULL;
+    enum status st;
+
+    *ret = N_DTYPES;
+    if (cols == 0 || cols > LOOK_ELEMENTS || dim[2] == 0)
+        return OK;
+    n = dim[2] < FEW_ROWS ? dim[2] : FEW_ROWS;
+    TRY(mem_new(n * cols, sizeof(uint16_t), &rows, err));
+    st = d->reader->format->rows(d->reader, name, 0, 0, 0, n, rows, err);
+    for (k = 0; st == OK && k < sizeof types / sizeof *types && *ret == N_DTYPES; k++)
+        for (i = 0; i < n; i++) {
+            double sum = 0;
+
+            for (j = 0; j < cols; j++)
+                sum += dtype_load(rows, types[k], i * cols + j);
+            if (fabs(sum - 1) < OFF)
+                *ret = types[k];
+        }
+    free(rows);
+    return st;
 }

@@ -17,4 +17,9 @@ MUST_CHECK enum status dump_look_window(struct dump *d, const struct dump_layer 
  * 1 but the columns. */
 MUST_CHECK enum status dump_look_at_sums(struct dump *d, const struct dump_layer *l, struct error *err);
 
+/* The type by which one of the first rows of the first sample's first head sums to 1; N_DTYPES where neither
+ * float16 nor bfloat16 does. `dim`: of the tensor. */
+MUST_CHECK enum status dump_look_two_bytes(struct dump *d, const char *name, const size_t dim[4], enum dtype *ret,
+                                           struct error *err);
+
 #endif

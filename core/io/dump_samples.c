@@ -4,6 +4,7 @@
 #include "core/base/num.h"
 #include "core/base/scope.h"
 #include "core/io/dump_layout.h"
+#include "core/io/dump_map_read.h"
 #include "core/io/dump_reader.h"
 #include "core/io/texts.h"
 
@@ -158,10 +159,12 @@ static enum status check_mask(struct dump *d, struct error *err)
     return st;
 }
 
-/* A list that may be missing: a map knows how to answer for it. */
+/* A list that may be missing: a map that names tensors knows how to answer for it. */
 static bool is_missing(struct dump *d, const char *name)
 {
-    return !d->is_mapped && !d->reader->format->has(d->reader, name);
+    const struct dump_map *map = dump_map_of(d->reader);
+
+    return !(map && dump_map_names_tensors(map)) && !d->reader->format->has(d->reader, name);
 }
 
 enum status dump_samples_read(struct dump *d, struct error *err)

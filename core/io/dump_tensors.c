@@ -66,6 +66,26 @@ static enum status take_said(const struct dump *d, const char *name, struct dump
     return OK;
 }
 
+/* Rows of weights that sum to 1 as one type do not as another. */
+static enum status ask_for_type(struct dump *d, const char *name, const struct dump_tensor *t, struct error *err)
+{
+    const char *what = t->is_opaque ? "opaque values" : "integers";
+    enum dtype fits = N_DTYPES;
+
+    if (strstr(name, "attn_weights"))
+        TRY(dump_look_two_bytes(d, name, t->dim, &fits, err));
+    if (fits != N_DTYPES)
+        return dump_layout_bad(
+            d, name, err,
+            "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"%s\", with which rows sum to "
+            "1, or say --dtype %s",
+            what, dtype_name(fits), dtype_name(fits));
+    return dump_layout_bad(d, name, err,
+                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\", "
+                           "or say --dtype",
+                           what);
+}
+
 /* What two bytes mean where the container does not say: opaque ones are bfloat16 wherever we met them, and what was
  * assumed is told; whole numbers could be anything. */
 static enum status settle_dtype(struct dump *d, const char *name, struct dump_tensor *t, struct error *err)
@@ -88,15 +108,12 @@ static enum status settle_dtype(struct dump *d, const char *name, struct dump_te
                          "\"bfloat16\" says so",
                          d->path);
     }
-    if (dump_dtype_named(store, &said) && dtype_bytes(said) == 2)
-        return dump_layout_bad(d, name, err,
-                               "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"%s\", as the file's "
-                               "store_dtype '%.20s' suggests, or say --dtype %s",
-                               t->is_opaque ? "opaque values" : "integers", dtype_name(said), store, dtype_name(said));
+    if (!dump_dtype_named(store, &said) || dtype_bytes(said) != 2)
+        return ask_for_type(d, name, t, err);
     return dump_layout_bad(d, name, err,
-                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"bfloat16\" or \"float16\", "
-                           "or say --dtype",
-                           t->is_opaque ? "opaque values" : "integers");
+                           "%s of 2 bytes without the attribute 'logical_dtype'; add it: \"%s\", as the file's "
+                           "store_dtype '%.20s' suggests, or say --dtype %s",
+                           t->is_opaque ? "opaque values" : "integers", dtype_name(said), store, dtype_name(said));
 }
 
 static enum status check_shape(const struct dump *d, const char *name, const struct dump_tensor *t, struct error *err)

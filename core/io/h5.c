@@ -84,6 +84,20 @@ static enum status library_init(struct error *err)
     return OK;
 }
 
+/* Superblocks of version 3 say in their 12th byte whether somebody writes (1), and whether others may read meanwhile
+ * (4).
+ */
+static bool is_marked_open(const char *path)
+{
+    unsigned char head[12] = {0};
+    FILE *f = fopen(path, "rbe");
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+
+    if (f)
+        fclose(f);
+    return n == sizeof head && head[8] >= 3 && (head[11] & 5) != 0;
+}
+
 enum status h5_open(struct h5 *ret, const char *path, struct error *err)
 {
     struct h5 f = {.file = path, .path = "/"};
@@ -100,6 +114,12 @@ enum status h5_open(struct h5 *ret, const char *path, struct error *err)
                          "'%s': not an HDF5 file, as its first bytes tell: name a run file or an attention dump", path);
     }
     f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (f.id < 0 && is_marked_open(path))
+        return h5_failed(
+            &f, ERR_FORMAT,
+            "the HDF5 file is marked as being written: wait for its recorder; where that is gone, 'h5clear -s' "
+            "takes the mark off, and what was not flushed is missing",
+            err);
     if (f.id < 0)
         return h5_failed(&f, ERR_FORMAT,
                          "the HDF5 file cannot be opened; it may be truncated or damaged, copy or write it again", err);
