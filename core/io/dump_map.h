@@ -49,6 +49,7 @@ struct dump_map {
     size_t n_layers;
     char **sample_names; /* what stands for {sample} */
     size_t n_sample_names;
+    bool is_collected;                /* all of them are known */
     size_t n_samples, n_rows, n_cols; /* of the first layer */
     int64_t *keys, *starts; /* [n_samples]: keys of the first layer's own arrays, and the first row's key; NULL where
                                all samples are in one array */

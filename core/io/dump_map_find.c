@@ -61,6 +61,9 @@ static enum status sample_of(struct dump_map *m, struct name_pattern_value v, si
     *ret = i;
     if (i < m->n_sample_names)
         return OK;
+    if (m->is_collected)
+        return dump_map_ask(m, err,
+                            "a {sample} has no weights, scores or queries: use {sample} in all names, or in none");
     TRY(arena_strndup(&m->arena, v.text, v.len, &m->sample_names[i], err));
     m->n_sample_names++;
     return OK;
@@ -84,7 +87,6 @@ static enum status collect_samples(struct dump_map *m, const struct name_pattern
     struct name_pattern_value v[N_NAME_HOLES];
     size_t ignored, i;
 
-    TRY(arena_new(&m->arena, list->n, sizeof *m->sample_names, &m->sample_names, err));
     for (i = 0; i < list->n; i++)
         if (name_pattern_match(p, list->names[i], v))
             TRY(sample_of(m, v[HOLE_SAMPLE], &ignored, err));
@@ -337,8 +339,10 @@ enum status dump_map_find(struct dump_map *m, struct error *err)
     size_t role;
 
     TRY(m->inner->format->names(m->inner, &m->arena, &list.names, &list.n, err));
+    TRY(arena_new(&m->arena, list.n + 1, sizeof *m->sample_names, &m->sample_names, err));
     if (name_pattern_has(&m->array[first_role(m)].pattern, HOLE_SAMPLE))
         TRY(collect_samples(m, &m->array[first_role(m)].pattern, &list, err));
+    m->is_collected = true;
     for (role = 0; role < N_MAP_ROLES; role++)
         TRY(find_pieces(m, &m->array[role], &list, err));
     TRY(find_layers(m, err));

@@ -232,6 +232,8 @@ Test(dump_joined, what_does_not_fit_together_is_said)
          false},
         {"{\"weights\": \"step.{step}.layer.{sample}\", \"causal\": true, \"mask\": \"m\"}", "m", false},
         {"{\"causal\": true, \"ids\": [\"a\"]}", "the samples have no lengths", false},
+        {"{\"q\": \"step.0.layer.3\", \"k\": \"step.1.layer.{sample}\"}", "use {sample} in all names, or in none",
+         false},
     };
     size_t i;
 
