@@ -31,7 +31,7 @@ for pair in "cand default" "cand tests/bench/gate_policy.json" "moved tests/benc
     read -r cand policy <<<"$pair"
     for _ in 1 2 3; do
         start=$(date +%s.%N)
-        build/release/tare gate "$tmp/$cand.h5" --baseline "$tmp/base.h5" --policy "$policy" --json >"$tmp/verdict.json" ||
+        build/release/tare gate "$tmp/$cand.h5" --baseline "$tmp/base.h5" --policy "$policy" --json >"$tmp/verdict.json" 2>/dev/null ||
             [ $? -le 1 ]
         end=$(date +%s.%N)
         echo "$start $end"
