@@ -72,7 +72,7 @@ struct load_stats {
     size_t max_active;
     int64_t lag_p50_ns, lag_p99_ns, lag_max_ns; /* from readable to taken, at most        */
     int64_t timer_p99_ns;                       /* from due to called                     */
-    uint64_t n_timers;
+    uint64_t n_reads, n_timers;
     double busy;                    /* share of the time that the loop was not waiting */
     int64_t cpu_ns, journal_cpu_ns; /* of this process; of it for the journal          */
     int64_t began_ns, ended_ns;

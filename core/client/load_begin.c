@@ -169,11 +169,22 @@ static enum status begin_one(struct loader *l, int64_t now_ns, int64_t *next_ns,
     return l->has_unit ? begin_unit(l, now_ns, next_ns, ret_begun, err) : OK;
 }
 
+/* Until one connection stands, one is tried at a time: a name is then looked up once and not by as many threads as
+ * there are streams, and a server that is away is not stormed. */
+static bool is_waiting_for_first(struct loader *l)
+{
+    const struct transport *t = &l->transport;
+
+    if (!l->is_reached && t->n_active > 0)
+        l->is_reached = t->active[0]->sent_ns != NS_UNKNOWN;
+    return !l->is_reached && t->n_active > 0;
+}
+
 enum status loader_begin(struct loader *l, int64_t *ret_next_ns, struct error *err)
 {
     bool has_begun = true;
 
-    while (has_begun) {
+    while (has_begun && !is_waiting_for_first(l)) {
         int64_t now_ns = clock_ns();
         int64_t from_ns = l->next_start_ns > l->paused_until_ns ? l->next_start_ns : l->paused_until_ns;
 

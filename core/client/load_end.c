@@ -244,6 +244,7 @@ void loader_finish(struct loader *l)
     s->lag_p50_ns = lag_quantile(&t->lag, 0.5);
     s->lag_p99_ns = lag_quantile(&t->lag, 0.99);
     s->lag_max_ns = t->lag.max_ns;
+    s->n_reads = t->lag.n;
     s->n_timers = t->timer_lag.n;
     s->timer_p99_ns = lag_quantile(&t->timer_lag, 0.99);
     s->busy = total_ns > 0 ? (double)t->busy_ns / total_ns : 0;
@@ -260,19 +261,19 @@ void loader_finish(struct loader *l)
 #define LONG_ENOUGH_S 2.0
 
 /* A percentile of fewer is their maximum: one hiccup. */
-enum { FEW_TIMERS = 200 };
+enum { FEW_SAMPLES = 200 };
 
 const char *load_bottleneck(const struct load_options *o, const struct load_stats *s)
 {
     bool is_long = s->work_s >= LONG_ENOUGH_S;
 
-    if (s->lag_p99_ns > MAX_LAG_NS)
+    if (s->n_reads >= FEW_SAMPLES && s->lag_p99_ns > MAX_LAG_NS)
         return "reads waited for tare";
-    if (s->n_timers >= FEW_TIMERS && s->timer_p99_ns > MAX_LAG_NS)
+    if (s->n_timers >= FEW_SAMPLES && s->timer_p99_ns > MAX_LAG_NS)
         return "this machine called tare too late";
     if (is_long && s->busy > 0.9)
         return "tare was busy nearly all the time";
-    if (s->offered_rate > 0 && s->achieved_rate < 0.95 * s->offered_rate)
+    if (is_long && s->offered_rate > 0 && s->achieved_rate < 0.95 * s->offered_rate)
         return "requests were begun later than scheduled";
     if (is_long && o->max_rate <= 0 && s->state.n_retries == 0 && s->mean_active < 0.9 * s->mean_wanted)
         return "fewer requests were on their way than asked for";

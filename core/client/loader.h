@@ -26,7 +26,7 @@ struct loader {
     size_t n_all, cap_all;
     struct talk_list spare, ready, waiting, ended; /* at rest; to be sent; until due_ns; transfer over */
     struct plan_unit unit;                         /* the next of the plan */
-    bool has_unit, is_warm, begins_nothing;
+    bool has_unit, is_warm, begins_nothing, is_reached;
     size_t n_open;    /* conversations that take one of the places                          */
     size_t n_pending; /* with the clerk                                                     */
     size_t n_warm_begun, n_warm_over;
