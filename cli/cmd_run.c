@@ -13,6 +13,8 @@
 #include "core/metrics/compute.h"
 #include "core/model/redact.h"
 
+#include <inttypes.h>
+
 static const struct opt options[] = {
     OPTION_HELP,
     {.name = "taskset",
@@ -72,7 +74,7 @@ static const struct opt options[] = {
      .kind = OPT_TEXT,
      .value = "SIZE",
      .key = "memory",
-     .help = "memory for a tile of attention (default: 256M)"},
+     .help = "memory for what is read of attention at a time, 1M at least (default: 256M)"},
     ATTENTION_OPTIONS,
     {.name = "hash-dumps",
      .kind = OPT_FLAG,
@@ -87,6 +89,9 @@ static const struct opt options[] = {
     {.name = "quiet", .letter = 'q', .kind = OPT_FLAG, .help = "say nothing but warnings and errors"},
     OPTION_PROJECT,
 };
+
+/* Less would make tiles of single rows. */
+enum { MIN_MEMORY = 1 << 20 };
 
 /* The options as values. */
 struct settings {
@@ -131,6 +136,8 @@ static enum status read_settings(struct settings *s, const struct opts *o, struc
     TRY(opts_u64(o, "context-limit", 1, INT64_MAX, 0, &s->context_limit, err));
     TRY(opts_u64(o, "threads", 0, 4096, 0, &threads, err));
     TRY(opts_bytes(o, "memory", (uint64_t)256 << 20, &s->memory, err));
+    if (s->memory < MIN_MEMORY)
+        return error_set(err, ERR_USAGE, "--memory %" PRIu64 " is too little: give at least 1M", s->memory);
     TRY(backend_choose(opts_text(o, "device", "auto"), &s->backend, err));
     TRY(backend_set_isa(opts_text(o, "isa", "auto"), err));
     backend_set_threads((int)threads);

@@ -40,7 +40,7 @@ static void on_end_signal(int number)
     raise(number); /* comes when the handler returns: the signal is blocked until then */
 }
 
-/* Dumps are read out of mapped pages: a page that is gone means that somebody cut the file short meanwhile. */
+/* A journal is read out of mapped pages: a page that is gone means that somebody cut the file short meanwhile. */
 static void on_lost_page(int number)
 {
     static const char text[] = "tare: an input file became shorter while it was read: leave it alone, and run again\n";

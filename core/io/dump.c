@@ -205,6 +205,13 @@ enum status dump_begin(struct dump *d, const char *path, const struct dump_optio
     return OK;
 }
 
+void dump_limit_memory(struct dump *d, size_t bytes)
+{
+    d->reader->memory = bytes;
+    if (dump_map_of(d->reader))
+        dump_map_limit_memory(d->reader, bytes);
+}
+
 enum status dump_settle(struct dump *d, struct error *err)
 {
     struct hash_job *job = d->hashing;

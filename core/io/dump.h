@@ -93,6 +93,9 @@ MUST_CHECK enum status dump_settle(struct dump *d, struct error *err);
 MUST_CHECK enum status dump_unchanged(const struct dump *d, struct error *err);
 void dump_done(struct dump *d);
 
+/* What its container may keep of the tensors that it cannot read in place; 256 MiB where nothing is said. */
+void dump_limit_memory(struct dump *d, size_t bytes);
+
 /* Visible columns of each of layer->n_rows query rows of a sample. A row is valid when its key index p = query_start +
  * i lies in [first, first + length); its keys run from first, or p - window + 1, to p when causal, else over the
  * sample. */

@@ -365,6 +365,11 @@ enum status dump_map_open(const char *name, const char *text, struct dump_reader
     return OK;
 }
 
+void dump_map_limit_memory(struct dump_reader *r, size_t bytes)
+{
+    self(r)->inner->memory = bytes;
+}
+
 const struct dump_map *dump_map_of(const struct dump_reader *r)
 {
     return r->format == &map_format ? (const struct dump_map *)(const void *)r : NULL;

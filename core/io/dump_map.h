@@ -66,4 +66,7 @@ MUST_CHECK enum status dump_map_open(const char *name, const char *text, struct 
 /* The map that a reader is, or NULL. */
 const struct dump_map *dump_map_of(const struct dump_reader *r);
 
+/* Of a reader that is a map: what its container may keep. */
+void dump_map_limit_memory(struct dump_reader *r, size_t bytes);
+
 #endif

@@ -103,6 +103,7 @@ enum status content_of_dump(struct dump *d, size_t memory, struct sha256 *ret, s
     AUTO(content) content = {0};
     size_t layer, sample;
 
+    dump_limit_memory(d, memory);
     content_begin(&content, d);
     for (layer = 0; layer < d->n_layers; layer++) {
         for (sample = 0; sample < d->n_samples; sample++) {

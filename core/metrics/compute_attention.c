@@ -103,6 +103,7 @@ static enum status compute_dump(struct run *run, struct dump *d, struct pass *p,
     AUTO(content) content = {0};
     size_t layer, sample;
 
+    dump_limit_memory(d, p->memory);
     census_init(&census, p->options);
     content_begin(&content, d);
     for (layer = 0; layer < d->n_layers; layer++) {
