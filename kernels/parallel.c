@@ -18,15 +18,26 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t begin, end;
     struct loop *loop; /* NULL between loops */
-    unsigned long turn;
-    int n_threads;
-    int n_called, n_busy; /* threads that the loop wants; those that have not left it */
+    atomic_ulong turn;
+    int n_threads, n_called; /* those that are there; that the loop wants */
+    atomic_int n_busy;       /* … and that have not left it */
 };
 
 static struct pool pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool is_inside; /* of a loop */
+
+/* Loops follow each other closely, and to wake a thread takes as long as many items: it looks around before it sleeps.
+ */
+enum { LOOKS = 4000 };
+
+static void pause_briefly(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
 
 static void run_items(struct loop *loop, int thread)
 {
@@ -50,17 +61,21 @@ static void *serve(void *arg)
     for (;;) {
         struct loop *loop;
 
-        while (turn == pool.turn)
+        while (turn == atomic_load(&pool.turn))
             pthread_cond_wait(&pool.begin, &pool.lock);
-        turn = pool.turn;
+        turn = atomic_load(&pool.turn);
         loop = pool.loop;
         if (!loop || thread > pool.n_called)
             continue;
         pthread_mutex_unlock(&pool.lock);
         run_items(loop, thread);
         pthread_mutex_lock(&pool.lock);
-        if (--pool.n_busy == 0)
+        if (atomic_fetch_sub(&pool.n_busy, 1) == 1)
             pthread_cond_signal(&pool.end);
+        pthread_mutex_unlock(&pool.lock);
+        for (int i = 0; i < LOOKS && turn == atomic_load(&pool.turn); i++)
+            pause_briefly();
+        pthread_mutex_lock(&pool.lock);
     }
     return NULL;
 }
@@ -68,8 +83,12 @@ static void *serve(void *arg)
 /* The child of fork() has none of the threads, and a lock that nobody gives back. */
 static void forget(void)
 {
-    pool = (struct pool){
-        .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.begin, NULL);
+    pthread_cond_init(&pool.end, NULL);
+    pool.loop = NULL;
+    pool.n_threads = pool.n_called = 0;
+    atomic_store(&pool.n_busy, 0);
     is_inside = false;
 }
 
@@ -111,8 +130,8 @@ static bool call_pool(struct loop *loop, int n)
     }
     if (is_called) {
         pool.loop = loop;
-        pool.n_busy = pool.n_called;
-        pool.turn++;
+        atomic_store(&pool.n_busy, pool.n_called);
+        atomic_fetch_add(&pool.turn, 1);
         pthread_cond_broadcast(&pool.begin);
     }
     pthread_mutex_unlock(&pool.lock);
@@ -121,8 +140,10 @@ static bool call_pool(struct loop *loop, int n)
 
 static void leave_pool(void)
 {
+    for (int i = 0; i < LOOKS && atomic_load(&pool.n_busy) > 0; i++)
+        pause_briefly();
     pthread_mutex_lock(&pool.lock);
-    while (pool.n_busy > 0)
+    while (atomic_load(&pool.n_busy) > 0)
         pthread_cond_wait(&pool.end, &pool.lock);
     pool.loop = NULL;
     pthread_mutex_unlock(&pool.lock);
