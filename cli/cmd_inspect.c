@@ -18,7 +18,14 @@ static const struct opt options[] = {
      .kind = OPT_TEXT,
      .value = "NAME",
      .help = "the values of one metric, a line a cell"},
-    {.name = "csv", .kind = OPT_FLAG, .help = "with --metric: comma-separated, 17 significant digits (the default)"},
+    {.name = "profile",
+     .kind = OPT_TEXT,
+     .value = "NAME",
+     .help = "over which distances each head's weight lies (attn.distance), a line a bin"},
+    {.name = "digests", .kind = OPT_FLAG, .help = "a digest of each head's stored bits, a line a head"},
+    {.name = "csv",
+     .kind = OPT_FLAG,
+     .help = "with one of these: comma-separated, 17 significant digits (the default)"},
     {.name = "json", .kind = OPT_FLAG, .help = "JSON, as cli/inspect.schema.json describes it"},
     DUMP_OPTIONS,
 };
@@ -104,7 +111,7 @@ static enum status load(struct run *run, const char *path, enum kind kind, const
         return compute_replies(run, NULL, err);
     }
     if (kind != KIND_DUMP)
-        return error_set(err, ERR_USAGE, "--metric needs a run, a recording or a dump: '%s' is none of them", path);
+        return error_set(err, ERR_USAGE, "values are had of a run, a recording or a dump: '%s' is none of them", path);
     TRY(dump_open_as(&dump, path, how, err));
     TRY(backend_choose("auto", &backend, err));
     TRY(compute_axes(run, NULL, &list, 1, err));
@@ -115,8 +122,12 @@ static enum status load(struct run *run, const char *path, enum kind kind, const
 static enum status not_there(const struct run *run, const char *name, const char *path, struct error *err)
 {
     const char *near = metric_similar(name);
+    const struct metric *metric = metric_find(name);
     AUTO(buf) have = {0};
     size_t i;
+
+    if (metric && metric->is_of_pair)
+        return error_set(err, ERR_NO_VERDICT, "'%s' is of two runs: 'tare diff BASE CANDIDATE' measures it", name);
 
     if (!metric_find(name) && near)
         return error_set(err, ERR_USAGE, "no metric '%s', did you mean '%s'?", name, near);
@@ -161,6 +172,51 @@ static enum status inspect_metric(struct call *c, const char *path, enum kind ki
     return OK;
 }
 
+static enum status inspect_profile(struct call *c, const char *path, enum kind kind, const char *name,
+                                   struct error *err)
+{
+    AUTO(run) run = {0};
+    AUTO(desc) desc = {0};
+    struct dump_options how = {0};
+
+    if (strcmp(name, INSPECT_PROFILE) != 0)
+        return error_set(err, ERR_USAGE, "no profile '%.60s': there is one, '%s'", name, INSPECT_PROFILE);
+    TRY(dump_opts_read(&c->opts, &how, err));
+    TRY(load(&run, path, kind, name, &how, err));
+    if (!fingerprints_len(&run.fingerprints) || !fingerprints_have_profiles(&run.fingerprints))
+        return error_set(err, ERR_NO_VERDICT,
+                         "'%s' has no profile: it holds no attention, or was made before profiles "
+                         "were kept; run it again from its dumps",
+                         path);
+    if (opts_flag(&c->opts, "json")) {
+        TRY(inspect_profile_json(&desc, &run, path, err));
+        return put_json(&desc, &c->out, err);
+    }
+    inspect_profile_csv(&run, &c->out);
+    return OK;
+}
+
+static enum status inspect_digests(struct call *c, const char *path, enum kind kind, struct error *err)
+{
+    AUTO(run) run = {0};
+    AUTO(desc) desc = {0};
+    struct dump_options how = {0};
+
+    TRY(dump_opts_read(&c->opts, &how, err));
+    TRY(load(&run, path, kind, "", &how, err));
+    if (!fingerprints_len(&run.fingerprints) || !fingerprints_have_digests(&run.fingerprints))
+        return error_set(err, ERR_NO_VERDICT,
+                         "'%s' has no digests: it holds no attention, or was made before digests "
+                         "were kept; run it again from its dumps",
+                         path);
+    if (opts_flag(&c->opts, "json")) {
+        TRY(inspect_digests_json(&desc, &run, path, err));
+        return put_json(&desc, &c->out, err);
+    }
+    inspect_digests_csv(&run, &c->out);
+    return OK;
+}
+
 static enum status describe(struct desc *d, const char *path, enum kind kind, const struct opts *o, struct error *err)
 {
     struct dump_options how = {0};
@@ -192,16 +248,26 @@ static enum status describe(struct desc *d, const char *path, enum kind kind, co
 static enum status run(struct call *c, struct error *err)
 {
     const char *path = c->opts.words[0], *metric = opts_text(&c->opts, "metric", NULL);
+    const char *profile = opts_text(&c->opts, "profile", NULL);
+    bool digests = opts_flag(&c->opts, "digests");
+    int n_values = (metric != NULL) + (profile != NULL) + digests;
     AUTO(desc) desc = {0};
     enum kind kind = KIND_DUMP;
 
     if (opts_flag(&c->opts, "csv") && opts_flag(&c->opts, "json"))
         return error_set(err, ERR_USAGE, "--csv and --json cannot both be: leave one out");
-    if (opts_flag(&c->opts, "csv") && !metric)
-        return error_set(err, ERR_USAGE, "--csv needs --metric: CSV holds the values of one metric");
+    if (n_values > 1)
+        return error_set(err, ERR_USAGE, "--metric, --profile and --digests are one question each: leave others out");
+    if (opts_flag(&c->opts, "csv") && !n_values)
+        return error_set(err, ERR_USAGE,
+                         "--csv needs --metric, --profile or --digests: CSV holds the values of one of them");
     TRY(kind_of(path, &kind, err));
     if (metric)
         return inspect_metric(c, path, kind, metric, err);
+    if (profile)
+        return inspect_profile(c, path, kind, profile, err);
+    if (digests)
+        return inspect_digests(c, path, kind, err);
     TRY(describe(&desc, path, kind, &c->opts, err));
     if (opts_flag(&c->opts, "json"))
         return put_json(&desc, &c->out, err);
@@ -217,7 +283,9 @@ const struct command cmd_inspect = {
     .brief = "what is in a run, dump, recording, task set, policy or baseline",
     .about = "Describes a file or folder. With --metric, prints that metric's values: of a run as they stand in it, of "
              "a dump "
-             "or recording computed on the spot. What dumps may look like (HDF5, safetensors, npz, npy; weights, "
+             "or recording computed on the spot. --profile and --digests print what a run keeps of its heads "
+             "besides: over which distances their weight lies, and a digest of the bits they are stored in. What dumps "
+             "may look like (HDF5, safetensors, npz, npy; weights, "
              "logits, q and k, steps of generate(); layout maps for any other naming) stands in share/tare/layout.md, "
              "in the source core/io/layout.md.",
     .examples = "tare inspect out/v2.h5\ntare inspect out/v2.h5 --metric attn.entropy --csv\n"

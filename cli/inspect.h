@@ -46,6 +46,17 @@ void inspect_cube_csv(const struct run *run, const struct cube *cube, struct buf
 MUST_CHECK enum status inspect_cube_json(struct desc *d, const struct run *run, const struct cube *cube,
                                          const char *path, struct error *err);
 
+/* What a run keeps of its heads beside metrics: the profile of distances, a line a cell and bin with the bin's least
+ * distance, and the digests of their bits; what is not known is left out. */
+#define INSPECT_PROFILE "attn.distance"
+void inspect_profile_csv(const struct run *run, struct buf *out);
+void inspect_digests_csv(const struct run *run, struct buf *out);
+MUST_CHECK enum status inspect_profile_json(struct desc *d, const struct run *run, const char *path, struct error *err);
+MUST_CHECK enum status inspect_digests_json(struct desc *d, const struct run *run, const char *path, struct error *err);
+
+/* Which of both a run has, in the description of it. */
+void inspect_fingerprints(struct desc *d, const struct run *run);
+
 /* The description for people: names and values, lists of objects as tables. */
 void inspect_view(const struct desc *d, struct buf *out);
 

@@ -176,6 +176,7 @@ enum status inspect_run(struct desc *d, const struct run *run, const char *path,
     add_dumps(d, &run->provenance);
     add_axes(d, &run->axes);
     add_cubes(d, run);
+    inspect_fingerprints(d, run);
     add_notes(d, run);
     TRY(add_exchanges(d, run, err));
     return desc_check(d, err);
