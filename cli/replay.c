@@ -45,12 +45,34 @@ static void set_aside(struct replay *r, struct run *run)
     run->provenance.n_dumps = 0;
 }
 
+/* How the replies came about is as true of a replay; what was found in them is found again. */
+static bool is_of_asking(const struct note *n)
+{
+    static const char *const codes[] = {"interrupted", "partial", "resumed", "client-bound", "retried"};
+    size_t i;
+
+    for (i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(n->code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+static enum status keep_notes(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; run->provenance.load[0] && i < r->n_notes; i++)
+        if (is_of_asking(&r->notes[i]))
+            TRY(run_note(run, err, r->notes[i].code, "%s", r->notes[i].text));
+    return OK;
+}
+
 static enum status open_run(struct replay *r, struct run *run, const char *path, struct error *err)
 {
     run_done(run);
     TRY(runfile_read(run, path, err));
     set_aside(r, run);
-    return OK;
+    return keep_notes(r, run, err);
 }
 
 enum status replay_open(struct replay *r, struct run *run, const char *path, struct error *err)
