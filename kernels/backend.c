@@ -3,6 +3,7 @@
 #include "core/base/similar.h"
 #include "kernels/backend_cuda.h"
 #include "kernels/cpu_isa.h"
+#include "kernels/device_memory.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -98,4 +99,9 @@ const char *backend_isa(void)
 void backend_set_threads(int n)
 {
     cpu_set_threads(n);
+}
+
+void backend_set_memory(size_t bytes)
+{
+    device_memory_set(bytes);
 }

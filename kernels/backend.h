@@ -30,6 +30,9 @@ const char *backend_isa(void);
 /* Worker threads of the CPU backend; 0 = one for each core that the process may use. */
 void backend_set_threads(int n);
 
+/* Device memory that one call of a CUDA kernel may take; 0: 1 GiB. */
+void backend_set_memory(size_t bytes);
+
 bool backend_has_cuda(void); /* compiled in */
 
 /* Name and memory of the CUDA device, driver version; false, and a reason in `text`, when there is none. */

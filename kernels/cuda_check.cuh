@@ -10,6 +10,7 @@
 #include <string.h>
 
 #ifndef LAUNCH
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #define LAUNCH(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
@@ -70,6 +71,42 @@ static inline void devstream_done(struct devstream *s)
     cudaStreamSynchronize(s->stream);
     cudaStreamDestroy(s->stream);
     s->is_open = 0;
+}
+
+/* Times what is launched on the default stream between begin and end. */
+struct devtimer {
+    cudaEvent_t events[2];
+    int n_events;
+};
+
+static inline enum status devtimer_init(struct devtimer *t, struct error *err)
+{
+    for (; t->n_events < 2; t->n_events++)
+        CUDA_TRY(cudaEventCreate(&t->events[t->n_events]));
+    return OK;
+}
+
+static inline void devtimer_done(struct devtimer *t)
+{
+    while (t->n_events > 0)
+        cudaEventDestroy(t->events[--t->n_events]);
+}
+
+static inline enum status devtimer_begin(struct devtimer *t, struct error *err)
+{
+    CUDA_TRY(cudaEventRecord(t->events[0], NULL));
+    return OK;
+}
+
+static inline enum status devtimer_end(struct devtimer *t, double *ret_seconds, struct error *err)
+{
+    float ms = 0;
+
+    CUDA_TRY(cudaEventRecord(t->events[1], NULL));
+    CUDA_TRY(cudaEventSynchronize(t->events[1]));
+    CUDA_TRY(cudaEventElapsedTime(&ms, t->events[0], t->events[1]));
+    *ret_seconds = (double)ms / 1e3;
+    return OK;
 }
 
 #endif

@@ -1,340 +1,464 @@
-/* Entropy from queries and keys on the GPU.
+/* Statistics from queries and keys on the GPU.
  *
- * Work split: a block takes TILE query rows and goes over the keys that any of them sees, TILE at a time. Its 256
- * threads hold 4 x 4 scores each, fed from shared memory in steps of STEP dimensions: 16 multiply-adds for 8 floats
- * read. Sums over at most CHUNK dimensions are added to the score, as on the CPU. Every thread keeps (m, l, t) of its
- * four rows over its share of the keys; sixteen threads then merge theirs in a fixed tree. Bound by fp32 multiply-adds:
- * fp32 in, because TF32 costs 4e-3 bit.
- *
- * The host centres and packs keys, finds bad ones and finishes rows (qk_pack.h, qk_rows.h). */
-#include "core/base/mem.h"
-#include "kernels/qk_entropy.h"
-#include "kernels/qk_rows.h"
-#include "kernels/reduce.cuh"
+ * Work split: as many key heads as the memory limit allows are on the device together, with the query heads that read
+ * them. Scores are made in tiles of at most TILE_KEYS keys, SLOT_BYTES of them at a time, so that they stay in the L2
+ * cache; cuBLAS writes a tile, absorb_scores() reads it once, and two streams take turns, so that one multiplies while
+ * the other adds up. Tiles that no row sees are never made. Traffic of the cache: 8 bytes a pair; arithmetic: 2 dim
+ * (floats) or 4 dim (halves, qk_device.cuh) operations of the multiplier and some 20 instructions a pair. */
+#include "kernels/qk_job.cuh"
+#include "kernels/row_finish.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 namespace
 {
 
-enum { TILE = 64, STEP = 16, CHUNK = 32, BLOCK_THREADS = 256, MICRO = 4, ROW_THREADS = TILE / MICRO };
+/* Norms up to this multiply and add up in float without overflow. */
+const double MAX_FAST_NORM = 0x1p60;
 
-const size_t MAX_CHUNK_BYTES = (size_t)64 << 20;
+/* What the halves leave out is then under 1e-6 of an exponent of two. */
+const double MAX_HALF_SCORE = 0x1p19;
 
-/* m = -inf before the first key. */
-__device__ __forceinline__ struct qk_state merge(struct qk_state a, struct qk_state b)
+/* Vectors [first, first + n) of each of n_heads heads of n_all, from head `head` on. */
+enum status upload(struct qk_job *job, struct devbuf *to, const void *from, size_t head, size_t n_heads, size_t n_all,
+                   size_t first, size_t n, struct error *err)
 {
-    struct qk_state s = {a.m > b.m ? a.m : b.m, 0, 0, 0, a.sink > b.sink ? a.sink : b.sink, 0};
+    size_t bytes = job->args->dim * dtype_bytes(job->args->dtype);
+    const char *source = (const char *)from + (head * n_all + first) * bytes;
 
-    if (a.l > 0) {
-        double e = exp2(a.m - s.m);
-
-        s.l += e * a.l;
-        s.t += e * (a.t + a.l * (a.m - s.m));
-        s.squares += e * e * a.squares;
-        s.distance += e * a.distance;
+    if (n == n_all) {
+        CUDA_TRY(cudaMemcpyAsync(to->data, source, n_heads * n * bytes, cudaMemcpyHostToDevice, job->stream.stream));
+        return OK;
     }
-    if (b.l > 0) {
-        double e = exp2(b.m - s.m);
-
-        s.l += e * b.l;
-        s.t += e * (b.t + b.l * (b.m - s.m));
-        s.squares += e * e * b.squares;
-        s.distance += e * b.distance;
-    }
-    return s;
-}
-
-/* Adds MICRO scores, -inf where the row does not see the key; keys: how far each is from the query. Terms under 2^-125
- * of the largest count as zero. */
-__device__ __forceinline__ void absorb(struct qk_state *s, const float y[MICRO], const float keys[MICRO])
-{
-    float max = fmaxf(fmaxf(y[0], y[1]), fmaxf(y[2], y[3]));
-    float l = 0, t = 0, squares = 0, distance = 0;
-
-    if (max == -INFINITY)
-        return;
-    if ((double)max > s->m) {
-        struct qk_state higher = {(double)max, 0, 0, 0, -INFINITY, 0};
-
-        *s = merge(*s, higher);
-    }
-#pragma unroll
-    for (int j = 0; j < MICRO; j++) {
-        float x = y[j] - (float)s->m;
-
-        if (x > -125) {
-            float e = exp2f(x);
-
-            l += e;
-            t = fmaf(e, x, t);
-            squares = fmaf(e, e, squares);
-            distance = fmaf(e, fabsf(keys[j]), distance);
-        }
-    }
-    s->l += (double)l;
-    s->t += (double)t;
-    s->squares += (double)squares;
-    s->distance += (double)distance;
-}
-
-/* STEP dimensions of TILE vectors into shared memory, transposed; zeros beyond the last vector or dimension. */
-__device__ __forceinline__ void load_step(float to[STEP][TILE + 4], const float *from, size_t n_vectors, size_t dim,
-                                          size_t d0)
-{
-    for (int i = (int)threadIdx.x; i < TILE * STEP; i += BLOCK_THREADS) {
-        size_t vector = (size_t)(i / STEP), d = d0 + (size_t)(i % STEP);
-
-        to[i % STEP][vector] = vector < n_vectors && d < dim ? from[vector * dim + d] : 0;
-    }
-}
-
-/* score[i][j] += q_i . k_j for the thread's rows and keys. q, k: n x dim from the tile's first vector on. */
-__device__ __forceinline__ void score_tile(const float *q, size_t n_q, const float *k, size_t n_k, size_t dim,
-                                           float score[MICRO][MICRO])
-{
-    __shared__ float q_step[STEP][TILE + 4];
-    __shared__ float k_step[STEP][TILE + 4];
-    int row = (int)threadIdx.x / ROW_THREADS * MICRO, key = (int)threadIdx.x % ROW_THREADS;
-
-    for (size_t c = 0; c < dim; c += CHUNK) {
-        float sum[MICRO][MICRO] = {};
-
-        for (size_t d0 = c; d0 < dim && d0 < c + CHUNK; d0 += STEP) {
-            __syncthreads();
-            load_step(q_step, q, n_q, dim, d0);
-            load_step(k_step, k, n_k, dim, d0);
-            __syncthreads();
-#pragma unroll
-            for (int d = 0; d < STEP; d++)
-#pragma unroll
-                for (int i = 0; i < MICRO; i++)
-#pragma unroll
-                    for (int j = 0; j < MICRO; j++)
-                        sum[i][j] = fmaf(q_step[d][row + i], k_step[d][key + j * ROW_THREADS], sum[i][j]);
-        }
-        for (int i = 0; i < MICRO; i++)
-            for (int j = 0; j < MICRO; j++)
-                score[i][j] += sum[i][j];
-    }
-}
-
-/* The span of each of the block's rows, cut to [lo, hi), and in `ret` all that they see together. */
-__device__ __forceinline__ struct row_span load_spans(struct row_span to[TILE], const struct row_span *spans,
-                                                      size_t n_spans, size_t first, size_t n_rows,
-                                                      struct row_span block)
-{
-    struct row_span all = {block.hi, block.lo};
-    int thread = (int)threadIdx.x;
-
-    if (thread < TILE) {
-        struct row_span span = {0, 0};
-
-        if ((size_t)thread < n_rows)
-            span = spans[(first + (size_t)thread) % n_spans];
-        span.lo = span.lo > block.lo ? span.lo : block.lo;
-        span.hi = span.hi < block.hi ? span.hi : block.hi;
-        to[thread] = span;
-    }
-    __syncthreads();
-    for (int i = 0; i < TILE; i++)
-        if (to[i].lo < to[i].hi) {
-            all.lo = to[i].lo < all.lo ? to[i].lo : all.lo;
-            all.hi = to[i].hi > all.hi ? to[i].hi : all.hi;
-        }
-    return all;
-}
-
-/* q: n_rows x dim, rows first, first + 1 ... of the flattened query heads; k: the keys [block.lo, block.hi) x dim;
- * spans: [n_spans], row r has span r mod n_spans; states: [n_rows], read and written. cap: 0, or the factor of tanh. */
-__global__ void __launch_bounds__(BLOCK_THREADS)
-    rows_against_keys(const float *q, const float *k, const struct row_span *spans, size_t n_spans, size_t first,
-                      size_t n_rows, size_t dim, struct row_span block, float cap, int64_t query_col, int64_t sink_col,
-                      struct qk_state *states)
-{
-    __shared__ struct row_span span[TILE];
-    size_t tile_row = (size_t)blockIdx.x * TILE;
-    size_t n_tile = n_rows - tile_row < TILE ? n_rows - tile_row : (size_t)TILE;
-    int row = (int)threadIdx.x / ROW_THREADS * MICRO, key = (int)threadIdx.x % ROW_THREADS;
-    struct qk_state s[MICRO];
-    struct row_span all = load_spans(span, spans, n_spans, first + tile_row, n_tile, block);
-
-    for (int i = 0; i < MICRO; i++)
-        s[i] = QK_NO_KEY;
-    for (size_t j0 = all.lo; j0 < all.hi; j0 += TILE) {
-        float score[MICRO][MICRO] = {};
-
-        score_tile(q + tile_row * dim, n_tile, k + (j0 - block.lo) * dim, all.hi - j0, dim, score);
-        for (int i = 0; i < MICRO; i++) {
-            int64_t query = query_col + (int64_t)((first + tile_row + (size_t)(row + i)) % n_spans);
-            float keys[MICRO];
-
-            for (int j = 0; j < MICRO; j++) {
-                size_t at = j0 + (size_t)(key + j * ROW_THREADS);
-
-                keys[j] = (float)(query - (int64_t)at);
-                if (at < span[row + i].lo || at >= span[row + i].hi)
-                    score[i][j] = -INFINITY;
-                else if (cap > 0)
-                    score[i][j] = cap * tanhf(score[i][j]);
-                if ((int64_t)at == sink_col)
-                    s[i].sink = (double)score[i][j];
-            }
-            absorb(&s[i], score[i], keys);
-        }
-    }
-    for (int i = 0; i < MICRO; i++) {
-        for (int step = ROW_THREADS / 2; step > 0; step /= 2) {
-            struct qk_state other;
-
-            other.m = __shfl_xor_sync(FULL_WARP, s[i].m, step);
-            other.l = __shfl_xor_sync(FULL_WARP, s[i].l, step);
-            other.t = __shfl_xor_sync(FULL_WARP, s[i].t, step);
-            other.squares = __shfl_xor_sync(FULL_WARP, s[i].squares, step);
-            other.sink = __shfl_xor_sync(FULL_WARP, s[i].sink, step);
-            other.distance = __shfl_xor_sync(FULL_WARP, s[i].distance, step);
-            s[i] = merge(s[i], other);
-        }
-        if (key == 0 && (size_t)(row + i) < n_tile)
-            states[tile_row + row + i] = merge(states[tile_row + row + i], s[i]);
-    }
-}
-
-struct qk_job {
-    const struct qk_entropy_args *args;
-    struct row_stat *rows;   /* owned; all heads */
-    struct qk_keys keys;     /* arrays owned */
-    double *scratch;         /* owned; 2 x dim */
-    float *host_q, *host_k;  /* owned; chunk_rows x dim, block_keys x dim */
-    struct qk_state *states; /* owned; [chunk_rows] */
-    struct devbuf dev_q, dev_k, dev_states, dev_spans;
-    struct devstream stream;
-    struct row_span seen;
-    size_t chunk_rows, block_keys;
-};
-
-/* Called by AUTO alone, which nvcc does not see. */
-[[maybe_unused]] void qk_job_done(struct qk_job *job)
-{
-    devstream_done(&job->stream);
-    devbuf_done(&job->dev_q);
-    devbuf_done(&job->dev_k);
-    devbuf_done(&job->dev_states);
-    devbuf_done(&job->dev_spans);
-    free(job->rows);
-    free(job->keys.mean);
-    free(job->keys.n_bad);
-    free(job->scratch);
-    free(job->host_q);
-    free(job->host_k);
-    free(job->states);
-}
-
-size_t at_most(size_t n, size_t limit)
-{
-    return n < limit ? n : limit;
-}
-
-enum status qk_job_init(struct qk_job *job, struct error *err)
-{
-    const struct qk_entropy_args *args = job->args;
-    size_t vector_bytes = args->dim * sizeof(float);
-
-    job->keys.dtype = args->dtype;
-    job->keys.n = args->n_cols;
-    job->keys.dim = args->dim;
-    job->seen = qk_seen(args);
-    job->chunk_rows = at_most(MAX_CHUNK_BYTES / vector_bytes, args->n_heads / args->n_kv_heads * args->n_rows);
-    job->block_keys = at_most(MAX_CHUNK_BYTES / vector_bytes, job->seen.hi - job->seen.lo);
-    TRY(mem_new(args->n_heads * args->n_rows, sizeof *job->rows, &job->rows, err));
-    TRY(mem_new(args->dim, sizeof *job->keys.mean, &job->keys.mean, err));
-    TRY(mem_new(args->n_cols + 1, sizeof *job->keys.n_bad, &job->keys.n_bad, err));
-    TRY(mem_new(2 * args->dim, sizeof *job->scratch, &job->scratch, err));
-    TRY(mem_new(job->chunk_rows, vector_bytes, &job->host_q, err));
-    TRY(mem_new(job->block_keys, vector_bytes, &job->host_k, err));
-    TRY(mem_new(job->chunk_rows, sizeof *job->states, &job->states, err));
-    TRY(devstream_init(&job->stream, err));
-    TRY(devbuf_init(&job->dev_q, job->chunk_rows * vector_bytes, err));
-    TRY(devbuf_init(&job->dev_k, job->block_keys * vector_bytes, err));
-    TRY(devbuf_init(&job->dev_states, job->chunk_rows * sizeof *job->states, err));
-    TRY(devbuf_init(&job->dev_spans, args->n_rows * sizeof *args->spans, err));
-    CUDA_TRY(cudaMemcpy(job->dev_spans.data, args->spans, args->n_rows * sizeof *args->spans, cudaMemcpyHostToDevice));
+    for (size_t h = 0; h < n_heads; h++)
+        CUDA_TRY(cudaMemcpyAsync((char *)to->data + h * n * bytes, source + h * n_all * bytes, n * bytes,
+                                 cudaMemcpyHostToDevice, job->stream.stream));
     return OK;
 }
 
-/* Packs the rows [first, first + n) of the flattened heads and begins those that have not begun. */
-void pack_rows(struct qk_job *job, size_t first, size_t n, int is_first_block)
+struct vectors vectors_on(const struct qk_job *job, const struct devbuf *data, size_t n_heads, size_t n)
 {
-    const struct qk_entropy_args *args = job->args;
+    struct vectors v = {data->data, job->args->dtype, n_heads, n, job->args->dim};
 
-    for (size_t i = 0; i < n; i++) {
-        struct row_stat *row = &job->rows[first + i];
-        double norm = qk_query_pack(args->q, args->dtype, first + i, args->dim, qk_query_factor(args), 1, 0,
-                                    job->host_q + i * args->dim, job->scratch);
-
-        if (is_first_block)
-            *row = qk_row_begin(args, &job->keys, (first + i) % args->n_rows, norm, job->scratch);
-        job->states[i] = QK_NO_KEY;
-        if (row->status == QK_PENDING)
-            job->states[i] = qk_row_state(row);
-    }
+    return v;
 }
 
-enum status launch(const struct qk_job *job, size_t first, size_t n, struct row_span block, struct error *err)
+/* The number of keys from `lo` on that the device takes at a time. */
+size_t keys_of_block(const struct qk_job *job, size_t lo)
 {
-    const struct qk_entropy_args *args = job->args;
-    unsigned grid = (unsigned)((n + TILE - 1) / TILE); /* n is limited by MAX_CHUNK_BYTES */
-    float cap = args->softcap > 0 ? (float)qk_softcap_factor(args) : 0;
+    return clamp(job->block_keys, 0, job->seen.hi - lo);
+}
 
-    LAUNCH(rows_against_keys, grid, BLOCK_THREADS, 0, job->stream.stream, (const float *)job->dev_q.data,
-           (const float *)job->dev_k.data, (const struct row_span *)job->dev_spans.data, args->n_rows, first, n,
-           args->dim, block, cap, args->query_col, args->sink_col, (struct qk_state *)job->dev_states.data);
+enum status upload_keys(struct qk_job *job, size_t kv_head, size_t n_heads, size_t lo, struct error *err)
+{
+    return upload(job, &job->raw_k, job->args->k, kv_head, n_heads, job->args->n_cols, lo, keys_of_block(job, lo), err);
+}
+
+/* Norms and sums of a block of keys. */
+enum status survey_block(struct qk_job *job, size_t n_heads, size_t lo, struct error *err)
+{
+    size_t n = keys_of_block(job, lo), at = lo - job->seen.lo;
+    struct vectors v = vectors_on(job, &job->raw_k, n_heads, n);
+    double *norms = (double *)job->dev_key_norms.data;
+
+    LAUNCH(survey_vectors, dim3(blocks(n, PACK_THREADS / WARP_SIZE), (unsigned)n_heads), PACK_THREADS, 0,
+           job->stream.stream, v, n, norms, job->n_seen, at, (const double *)NULL, (size_t)1, (double *)NULL);
+    CUDA_TRY(cudaGetLastError());
+    LAUNCH(sum_keys, dim3(blocks(n, SLICE_KEYS), (unsigned)n_heads), PACK_THREADS, 0, job->stream.stream, v, n, norms,
+           job->n_seen, at, (double *)job->sums.data, job->n_slices);
     CUDA_TRY(cudaGetLastError());
     return OK;
 }
 
-/* Rows [first, first + n) of the flattened heads against the block of keys that is on the device. */
-enum status run_rows(struct qk_job *job, size_t first, size_t n, struct row_span block, struct error *err)
+/* What the host keeps of the keys' norms. */
+void count_keys(struct qk_job *job, size_t n_heads)
 {
-    cudaStream_t stream = job->stream.stream;
-    size_t state_bytes = n * sizeof *job->states;
+    for (size_t h = 0; h < n_heads; h++) {
+        const double *norms = job->key_norms + h * job->n_seen;
+        uint32_t *n_bad = job->n_bad + h * (job->n_seen + 1);
 
-    pack_rows(job, first, n, block.lo == job->seen.lo);
-    if (block.lo >= block.hi)
-        return OK;
-    CUDA_TRY(cudaMemcpyAsync(job->dev_q.data, job->host_q, n * job->args->dim * sizeof(float), cudaMemcpyHostToDevice,
-                             stream));
-    CUDA_TRY(cudaMemcpyAsync(job->dev_states.data, job->states, state_bytes, cudaMemcpyHostToDevice, stream));
-    TRY(launch(job, first, n, block, err));
-    CUDA_TRY(cudaMemcpyAsync(job->states, job->dev_states.data, state_bytes, cudaMemcpyDeviceToHost, stream));
+        job->max_norms[h] = 0;
+        n_bad[0] = 0;
+        for (size_t j = 0; j < job->n_seen; j++) {
+            n_bad[j + 1] = n_bad[j] + (isnan(norms[j]) ? 1 : 0);
+            if (norms[j] > job->max_norms[h])
+                job->max_norms[h] = norms[j];
+        }
+        job->n_good[h] = (double)(job->n_seen - n_bad[job->n_seen]);
+    }
+}
+
+/* The keys of n_heads heads from kv_head on: which are good, their mean, how long they are. */
+enum status survey_keys(struct qk_job *job, size_t kv_head, size_t n_heads, struct error *err)
+{
+    size_t dim = job->args->dim, mean_bytes = n_heads * dim * sizeof(double);
+    cudaStream_t stream = job->stream.stream;
+
+    for (size_t lo = job->seen.lo; lo < job->seen.hi; lo += job->block_keys) {
+        TRY(upload_keys(job, kv_head, n_heads, lo, err));
+        TRY(survey_block(job, n_heads, lo, err));
+    }
+    CUDA_TRY(cudaMemcpyAsync(job->key_norms, job->dev_key_norms.data, n_heads * job->n_seen * sizeof(double),
+                             cudaMemcpyDeviceToHost, stream));
     CUDA_TRY(cudaStreamSynchronize(stream));
-    for (size_t i = 0; i < n; i++)
-        if (job->rows[first + i].status == QK_PENDING)
-            qk_row_hold(&job->rows[first + i], job->states[i]);
+    count_keys(job, n_heads);
+    if (job->args->softcap > 0)
+        memset(job->n_good, 0, n_heads * sizeof *job->n_good); /* tanh is not indifferent to a shift: no mean */
+    CUDA_TRY(
+        cudaMemcpyAsync(job->dev_n_good.data, job->n_good, n_heads * sizeof(double), cudaMemcpyHostToDevice, stream));
+    LAUNCH(mean_keys, (unsigned)n_heads, PACK_THREADS, 0, stream, (const double *)job->sums.data, job->n_slices, dim,
+           (const double *)job->dev_n_good.data, (double *)job->mean.data);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaMemcpyAsync(job->means, job->mean.data, mean_bytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(cudaStreamSynchronize(stream));
+    for (size_t h = 0; h < n_heads; h++) {
+        double squares = 0;
+
+        for (size_t d = 0; d < dim; d++)
+            squares += job->means[h * dim + d] * job->means[h * dim + d];
+        job->max_norms[h] += sqrt(squares);
+    }
     return OK;
 }
 
-/* All query heads of one key head: they follow each other, so their rows are one long list. */
-enum status run_key_head(struct qk_job *job, size_t kv_head, struct error *err)
+/* One batch of key heads and one chunk of the rows of all query heads that read them. */
+struct qk_chunk {
+    size_t kv_head, n_kv, head, n_heads, first, n; /* rows [first, first + n) of each head */
+    enum gemm_type type;
+    size_t depth;
+    double q_scale, k_scale, factor; /* of what is packed, and of the scores */
+};
+
+/* A row that only the CPU can take: vectors so long that float could overflow. */
+enum status slow_row(struct qk_job *job, size_t head, size_t row, struct error *err)
 {
     const struct qk_entropy_args *args = job->args;
-    size_t n_rows = args->n_heads / args->n_kv_heads * args->n_rows;
-    size_t lo = job->seen.lo;
+    size_t vector = args->dim * dtype_bytes(args->dtype), index = head * args->n_rows + row;
+    struct qk_entropy_args one = *args;
 
-    job->keys.k = (const char *)args->k + kv_head * args->n_cols * args->dim * dtype_bytes(args->dtype);
-    qk_keys_survey(&job->keys, job->seen.lo, job->seen.hi, !(args->softcap > 0), job->scratch);
-    do {
-        struct row_span block = {(uint32_t)lo, (uint32_t)at_most(lo + job->block_keys, job->seen.hi)};
-        size_t bytes = (block.hi - block.lo) * args->dim * sizeof(float);
+    one.q = (const char *)args->q + index * vector;
+    one.k = (const char *)args->k + head / job->group * args->n_cols * vector;
+    one.spans = args->spans + row;
+    one.n_heads = one.n_kv_heads = one.n_rows = 1;
+    one.query_col = args->query_col + (int64_t)row;
+    one.profile = args->profile ? job->profile + head * PROFILE_BUCKETS : NULL;
+    one.lse = args->lse ? job->lse + index : NULL;
+    return qk_entropy_cpu(&one, &job->rows[index], err);
+}
 
-        qk_keys_pack(&job->keys, block.lo, block.hi, 1, job->host_k, job->scratch);
-        CUDA_TRY(cudaMemcpyAsync(job->dev_k.data, job->host_k, bytes, cudaMemcpyHostToDevice, job->stream.stream));
-        for (size_t i = 0; i < n_rows; i += job->chunk_rows)
-            TRY(run_rows(job, kv_head * n_rows + i, at_most(job->chunk_rows, n_rows - i), block, err));
-        lo += job->block_keys;
-    } while (lo < job->seen.hi);
-    CUDA_TRY(cudaStreamSynchronize(job->stream.stream));
+/* What is known of a row before any score; `norm`: of its query, before the factor. */
+enum status begin_row(struct qk_job *job, const struct qk_chunk *c, size_t head, size_t row, double norm,
+                      struct error *err)
+{
+    const struct qk_entropy_args *args = job->args;
+    size_t kv = (head - c->head) / job->group, index = head * args->n_rows + row;
+    struct row_span span = args->spans[row];
+    const uint32_t *n_bad = job->n_bad + kv * (job->n_seen + 1);
+
+    job->lse[index] = NAN;
+    if (span.lo >= span.hi) {
+        job->rows[index] = row_without_value(ROW_EMPTY, 0);
+        job->lse[index] = -INFINITY;
+        return OK;
+    }
+    job->rows[index] = row_without_value(ROW_NAN, span.hi - span.lo);
+    if (isnan(norm) || n_bad[span.hi - job->seen.lo] != n_bad[span.lo - job->seen.lo])
+        return OK;
+    if (!(norm * fabs(qk_query_factor(args)) <= MAX_FAST_NORM) || !(job->max_norms[kv] <= MAX_FAST_NORM))
+        return slow_row(job, head, row, err);
+    job->rows[index].status = QK_PENDING;
+    return OK;
+}
+
+/* The power of two that brings numbers up to `max` below 2^14. */
+double scale_of(double max)
+{
+    return max > 0 ? ldexp(1, 13 - ilogb(max)) : 1;
+}
+
+void choose_type(struct qk_job *job, struct qk_chunk *c, double q_max)
+{
+    const struct qk_entropy_args *args = job->args;
+    double k_max = 0, factor = qk_query_factor(args);
+
+    for (size_t h = 0; h < c->n_kv; h++)
+        k_max = fmax(k_max, job->max_norms[h]);
+    c->type = dtype_bytes(args->dtype) <= 2 && fabs(factor) * q_max * k_max * sqrt((double)args->dim) <= MAX_HALF_SCORE
+                  ? GEMM_F16
+                  : GEMM_F32;
+    c->depth = c->type == GEMM_F16 ? 2 * round_up(args->dim, 8) : round_up(args->dim, 4);
+    c->q_scale = c->type == GEMM_F16 ? scale_of(q_max) : factor;
+    c->k_scale = c->type == GEMM_F16 ? scale_of(k_max) : 1;
+    c->factor = c->type == GEMM_F16 ? factor / c->q_scale / c->k_scale : 1;
+}
+
+enum status survey_queries(struct qk_job *job, const struct qk_chunk *c, struct error *err)
+{
+    const struct qk_entropy_args *args = job->args;
+    cudaStream_t stream = job->stream.stream;
+    size_t bytes = c->n_heads * c->n * sizeof(double);
+    double *shifts = args->lse ? (double *)job->dev_shifts.data : NULL;
+
+    TRY(upload(job, &job->raw_q, args->q, c->head, c->n_heads, args->n_rows, c->first, c->n, err));
+    LAUNCH(survey_vectors, dim3(blocks(c->n, PACK_THREADS / WARP_SIZE), (unsigned)c->n_heads), PACK_THREADS, 0, stream,
+           vectors_on(job, &job->raw_q, c->n_heads, c->n), c->n, (double *)job->dev_q_norms.data, c->n, (size_t)0,
+           (const double *)job->mean.data, job->group, shifts);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaMemcpyAsync(job->q_norms, job->dev_q_norms.data, bytes, cudaMemcpyDeviceToHost, stream));
+    if (shifts)
+        CUDA_TRY(cudaMemcpyAsync(job->shifts, shifts, bytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(cudaStreamSynchronize(stream));
+    return OK;
+}
+
+/* Queries of the chunk, packed; their rows begun. */
+enum status begin_chunk(struct qk_job *job, struct qk_chunk *c, struct error *err)
+{
+    size_t n = c->n_heads * c->n;
+    cudaStream_t stream = job->stream.stream;
+    struct packing p = {};
+    double q_max = 0;
+
+    TRY(survey_queries(job, c, err));
+    for (size_t i = 0; i < n; i++) {
+        size_t head = c->head + i / c->n, row = c->first + i % c->n;
+
+        TRY(begin_row(job, c, head, row, job->q_norms[i], err));
+        job->is_pending[i] = job->rows[head * job->args->n_rows + row].status == QK_PENDING;
+        if (job->is_pending[i])
+            q_max = fmax(q_max, job->q_norms[i]);
+    }
+    choose_type(job, c, q_max);
+    p.to = job->q.data;
+    p.n = p.to_vectors = p.norm_stride = c->n;
+    p.depth = c->depth;
+    p.type = c->type;
+    p.norms = (const double *)job->dev_q_norms.data;
+    p.factor = c->q_scale;
+    LAUNCH(pack_vectors,
+           dim3(blocks(c->n * c->depth / (c->type == GEMM_F16 ? 2 : 1), PACK_THREADS), (unsigned)c->n_heads),
+           PACK_THREADS, 0, stream, vectors_on(job, &job->raw_q, c->n_heads, c->n), p);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaMemcpyAsync(job->dev_is_pending.data, job->is_pending, n, cudaMemcpyHostToDevice, stream));
+    LAUNCH(begin_states, blocks(n, PACK_THREADS), PACK_THREADS, 0, stream, (struct score_state *)job->dev_states.data,
+           (double *)job->buckets.data, n);
+    CUDA_TRY(cudaGetLastError());
+    return OK;
+}
+
+enum status pack_keys(struct qk_job *job, const struct qk_chunk *c, size_t lo, struct error *err)
+{
+    size_t n = keys_of_block(job, lo), half = c->depth / (c->type == GEMM_F16 ? 2 : 1);
+    struct packing p = {};
+
+    if (job->block_keys < job->n_seen) /* else they are there since the survey */
+        TRY(upload_keys(job, c->kv_head, c->n_kv, lo, err));
+    p.to = job->k.data;
+    p.n = n;
+    p.to_vectors = job->block_keys;
+    p.depth = c->depth;
+    p.type = c->type;
+    p.mean = (const double *)job->mean.data;
+    p.norms = (const double *)job->dev_key_norms.data;
+    p.norm_stride = job->n_seen;
+    p.at = lo - job->seen.lo;
+    p.factor = c->k_scale;
+    LAUNCH(pack_vectors, dim3(blocks(n * half, PACK_THREADS), (unsigned)c->n_kv), PACK_THREADS, 0, job->stream.stream,
+           vectors_on(job, &job->raw_k, c->n_kv, n), p);
+    CUDA_TRY(cudaGetLastError());
+    return OK;
+}
+
+/* Rows [row, row + n) of the chunk, of some heads that may be multiplied together. */
+struct unit {
+    size_t head, n_heads, row, n; /* counted in the chunk */
+    int slot;
+};
+
+/* The keys [keys.lo, keys.hi) of the block that begins at key `block` against the rows of a unit. */
+enum status run_tile(struct qk_job *job, const struct qk_chunk *c, const struct unit *u, size_t block,
+                     struct row_span keys, struct error *err)
+{
+    const struct qk_entropy_args *args = job->args;
+    size_t bytes = c->type == GEMM_F16 ? 2 : 4, kv = u->head / job->group;
+    struct qk_slot *slot = &job->slots[u->slot];
+    struct gemm_tile g = {};
+    struct score_tile t = {};
+
+    g.q = (const char *)job->q.data + (u->head * c->n + u->row) * c->depth * bytes;
+    g.k = (const char *)job->k.data + (kv * job->block_keys + keys.lo - block) * c->depth * bytes;
+    g.scores = (float *)slot->scores.data;
+    g.type = c->type;
+    g.n_heads = u->n_heads;
+    g.n_rows = u->n;
+    g.n_keys = keys.hi - keys.lo;
+    g.depth = c->depth;
+    g.pitch = job->pitch;
+    g.q_stride = c->n * c->depth;
+    g.k_stride = job->group > 1 ? 0 : job->block_keys * c->depth;
+    g.score_stride = u->n * job->pitch;
+    TRY(gemm_start(&g, u->slot, slot->stream.stream, err));
+    t.scores = g.scores;
+    t.pitch = g.pitch;
+    t.head_stride = g.score_stride;
+    t.spans = (const struct row_span *)job->spans.data;
+    t.first_row = c->first + u->row;
+    t.n_rows = u->n;
+    t.first_key = keys.lo;
+    t.n_keys = keys.hi - keys.lo;
+    t.factor = (float)c->factor;
+    t.cap = args->softcap > 0 ? (float)qk_softcap_factor(args) : 0;
+    t.query_col = args->query_col;
+    t.sink_col = args->sink_col;
+    t.states = (struct score_state *)job->dev_states.data + u->head * c->n;
+    t.buckets = job->buckets.data ? (double *)job->buckets.data + u->head * c->n * PROFILE_BUCKETS : NULL;
+    t.first_state = u->row;
+    t.state_stride = c->n;
+    LAUNCH(absorb_scores, dim3((unsigned)u->n, (unsigned)u->n_heads), SCORE_THREADS, 0, slot->stream.stream, t);
+    CUDA_TRY(cudaGetLastError());
+    return OK;
+}
+
+/* The keys of [lo, hi) that any of these rows sees. */
+struct row_span seen_by(const struct qk_entropy_args *args, size_t first, size_t n, size_t lo, size_t hi)
+{
+    struct row_span seen = {(uint32_t)hi, (uint32_t)lo};
+
+    for (size_t i = first; i < first + n; i++) {
+        struct row_span span = args->spans[i];
+
+        if (span.lo >= span.hi)
+            continue;
+        seen.lo = span.lo < seen.lo ? span.lo : seen.lo;
+        seen.hi = span.hi > seen.hi ? span.hi : seen.hi;
+    }
+    seen.lo = seen.lo > lo ? seen.lo : (uint32_t)lo;
+    seen.hi = seen.hi < hi ? seen.hi : (uint32_t)hi;
+    return seen;
+}
+
+/* The block of keys from `lo` on against all rows of the chunk. A unit's tiles follow each other on one stream. */
+enum status run_block(struct qk_job *job, const struct qk_chunk *c, size_t lo, struct error *err)
+{
+    size_t hi = lo + keys_of_block(job, lo), together = job->group > 1 ? job->group : c->n_heads;
+    struct unit u = {};
+
+    for (u.row = 0; u.row < c->n; u.row += job->tile_rows) {
+        size_t n = clamp(job->tile_rows, 0, c->n - u.row);
+        size_t fit = clamp(job->slot_bytes / (n * job->pitch * sizeof(float)), 1, together);
+        struct row_span seen = seen_by(job->args, c->first + u.row, n, lo, hi);
+
+        u.n = n;
+        for (u.head = 0; u.head < c->n_heads; u.head += u.n_heads) {
+            u.n_heads = clamp(fit, 1, together - u.head % together);
+            u.slot = (u.slot + 1) % GEMM_SLOTS;
+            for (size_t j = seen.lo; j < seen.hi; j += TILE_KEYS) {
+                struct row_span keys = {(uint32_t)j, (uint32_t)clamp(j + TILE_KEYS, 0, seen.hi)};
+
+                TRY(run_tile(job, c, &u, lo, keys, err));
+            }
+        }
+    }
+    return OK;
+}
+
+struct row_stat finish_row(const struct qk_entropy_args *args, struct row_span span, const struct score_state *s,
+                           double shift, double *ret_lse)
+{
+    struct row_stat row = row_without_value(ROW_OK, span.hi - span.lo);
+    double bits = log2(s->l) - s->t / s->l;
+
+    if (isinf(s->m))
+        row.status = s->m > 0 ? ROW_INF : ROW_ZERO;
+    else if (isnan(s->t) || !(s->l > 0))
+        row.status = ROW_NAN;
+    if (row.status != ROW_OK)
+        return row;
+    row.sum = 1;
+    row.entropy_bits = bits > 0 ? fmin(bits, log2(row.n_keys)) : 0;
+    row.max_weight = 1 / s->l;
+    row.square_sum = s->squares / (s->l * s->l);
+    row.sink_weight = s->sink / s->l;
+    row.sink4_weight = s->sink4 / s->l;
+    row.distance = s->distance / s->l;
+    row.sees_sink = args->sink_col >= span.lo && args->sink_col < span.hi;
+    *ret_lse = (s->m + log2(s->l)) * 0x1.62e42fefa39efp-1 + args->scale * shift;
+    return row;
+}
+
+enum status finish_chunk(struct qk_job *job, const struct qk_chunk *c, struct error *err)
+{
+    const struct qk_entropy_args *args = job->args;
+    size_t n = c->n_heads * c->n;
+    cudaStream_t stream = job->stream.stream;
+
+    for (int i = 0; i < GEMM_SLOTS; i++)
+        CUDA_TRY(cudaStreamSynchronize(job->slots[i].stream.stream));
+    if (args->profile) {
+        LAUNCH(add_profiles, dim3(blocks(c->n, PACK_THREADS / WARP_SIZE), (unsigned)c->n_heads), PACK_THREADS, 0,
+               stream, (const struct score_state *)job->dev_states.data, (const double *)job->buckets.data,
+               (const unsigned char *)job->dev_is_pending.data, c->n, c->n,
+               (unsigned long long *)job->dev_profile.data + c->head * PROFILE_BUCKETS);
+        CUDA_TRY(cudaGetLastError());
+    }
+    CUDA_TRY(
+        cudaMemcpyAsync(job->states, job->dev_states.data, n * sizeof *job->states, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(cudaStreamSynchronize(stream));
+    for (size_t i = 0; i < n; i++) {
+        size_t row = c->first + i % c->n, index = (c->head + i / c->n) * args->n_rows + row;
+
+        if (job->is_pending[i])
+            job->rows[index] =
+                finish_row(args, args->spans[row], &job->states[i], args->lse ? job->shifts[i] : 0, &job->lse[index]);
+    }
+    return OK;
+}
+
+/* n_kv key heads from kv_head on, and all query heads that read them. */
+enum status run_batch(struct qk_job *job, size_t kv_head, size_t n_kv, struct error *err)
+{
+    struct qk_chunk c = {};
+
+    c.kv_head = kv_head;
+    c.n_kv = n_kv;
+    c.head = kv_head * job->group;
+    c.n_heads = n_kv * job->group;
+    TRY(survey_keys(job, kv_head, n_kv, err));
+    for (c.first = 0; c.first < job->args->n_rows; c.first += job->chunk_rows) {
+        c.n = clamp(job->chunk_rows, 0, job->args->n_rows - c.first);
+        TRY(begin_chunk(job, &c, err));
+        for (size_t lo = job->seen.lo; lo < job->seen.hi; lo += job->block_keys) {
+            TRY(pack_keys(job, &c, lo, err));
+            CUDA_TRY(cudaStreamSynchronize(job->stream.stream));
+            TRY(run_block(job, &c, lo, err));
+            for (int i = 0; i < GEMM_SLOTS; i++)
+                CUDA_TRY(cudaStreamSynchronize(job->slots[i].stream.stream));
+        }
+        TRY(finish_chunk(job, &c, err));
+    }
+    return OK;
+}
+
+/* The last step: nothing fails after it has written. */
+enum status hand_out(struct qk_job *job, struct row_stat *ret, struct error *err)
+{
+    const struct qk_entropy_args *args = job->args;
+    size_t n = args->n_heads * PROFILE_BUCKETS, n_rows = args->n_heads * args->n_rows;
+
+    if (args->profile) {
+        uint64_t *device = NULL;
+        cudaError_t code;
+
+        TRY(mem_new(n, sizeof *device, &device, err));
+        code = cudaMemcpy(device, job->dev_profile.data, n * sizeof *device, cudaMemcpyDeviceToHost);
+        for (size_t i = 0; code == cudaSuccess && i < n; i++)
+            args->profile[i] += device[i] + job->profile[i];
+        free(device);
+        CUDA_TRY(code);
+    }
+    if (args->lse)
+        memcpy(args->lse, job->lse, n_rows * sizeof *args->lse);
+    memcpy(ret, job->rows, n_rows * sizeof *ret);
     return OK;
 }
 
@@ -347,11 +471,8 @@ extern "C" enum status qk_entropy_cuda(const struct qk_entropy_args *args, struc
     TRY(qk_check(args, err));
     if (args->n_heads == 0 || args->n_rows == 0)
         return OK;
-    job.args = args;
-    TRY(qk_job_init(&job, err));
-    for (size_t kv_head = 0; kv_head < args->n_kv_heads; kv_head++)
-        TRY(run_key_head(&job, kv_head, err));
-    for (size_t i = 0; i < args->n_heads * args->n_rows; i++)
-        ret[i] = qk_row_finish(&job.rows[i]);
-    return OK;
+    TRY(qk_job_init(&job, args, err));
+    for (size_t kv = 0; kv < args->n_kv_heads; kv += job.batch_heads)
+        TRY(run_batch(&job, kv, clamp(job.batch_heads, 0, args->n_kv_heads - kv), err));
+    return hand_out(&job, ret, err);
 }

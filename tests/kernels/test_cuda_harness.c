@@ -1,6 +1,8 @@
 /* The CUDA sources on the CPU (tests/support/cuda_harness.h), against the references, in several orders of their
  * threads. */
+#include "kernels/device_memory.h"
 #include "tests/ref/ref.h"
+#include "tests/support/close.h"
 #include "tests/support/cuda_harness_control.h"
 #include "tests/support/kernel_cases.h"
 
@@ -17,36 +19,43 @@ static const double REL = 1e-5;
 
 enum { N_SEEDS = 4 };
 
-static void check_rows(const double *values, size_t n_heads, size_t n_rows, size_t n_cols, const struct row_span *spans,
-                       const char *what)
+/* All types, in several orders of the threads, with and without scales. `form`: what is asked for beside tensor and
+ * spans. */
+static void check_form(struct row_entropy_args form, const double *values, const char *what)
 {
-    size_t n = n_heads * n_rows;
+    size_t n = form.n_heads * form.n_rows, n_units = form.n_heads * PROFILE_BUCKETS;
     struct row_stat *want = calloc(n + 2, sizeof *want);
     struct row_stat *got = calloc(n + 2, sizeof *got);
     struct row_stat *first = calloc(n + 2, sizeof *first);
+    uint64_t *want_profile = calloc(3 * n_units, sizeof *want_profile), *profile = want_profile + n_units;
     char text[512];
 
     for (int type = 0; type < N_DTYPES; type++) {
-        void *weights = cases_encode(values, n * n_cols, (enum dtype)type);
-        struct row_entropy_args args = {.weights = weights,
-                                        .spans = spans,
-                                        .dtype = (enum dtype)type,
-                                        .n_heads = n_heads,
-                                        .n_rows = n_rows,
-                                        .n_cols = n_cols,
-                                        .sink_col = 1};
+        struct row_entropy_args args = form;
+        void *weights = cases_encode(values, n * form.n_cols, (enum dtype)type);
 
-        args.query_col = type == DTYPE_F32 ? -3 : (int64_t)n_cols / (type + 1) - 1;
+        args.weights = weights;
+        args.dtype = (enum dtype)type;
+        args.query_col = type == DTYPE_F32 ? -3 : (int64_t)form.n_cols / (type + 1) - 1;
+        args.profile = want_profile;
+        memset(want_profile, 0, n_units * sizeof *profile);
         row_entropy_ref(&args, want);
+        args.profile = profile;
         for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
             memset(got, 0x5a, (n + 2) * sizeof *got);
+            memset(profile, 0, n_units * sizeof *profile);
             harness_seed(seed);
             cr_assert(eq(int, row_entropy_harness(&args, got + 1, NULL), OK));
-            cr_assert(eq(sz, cases_compare(got + 1, want, n, BITS, REL, text), n), "%s, %s, seed %d: %s", what,
+            cr_assert(eq(sz, cases_compare_all(got + 1, want, n, BITS, REL, text), n), "%s, %s, seed %d: %s", what,
                       dtype_name((enum dtype)type), (int)seed, text);
+            cr_assert(eq(sz, cases_compare_profiles(profile, want_profile, args.n_heads, (double)args.n_rows), n_units),
+                      "%s, %s: another profile", what, dtype_name((enum dtype)type));
             cr_assert(got[0].n_keys == 0x5a5a5a5a && got[n + 1].n_keys == 0x5a5a5a5a, "a sentinel was overwritten");
-            cr_assert(seed == 0 || cases_identical(got + 1, first + 1, n), "%s: the order of threads shows", what);
+            cr_assert(seed == 0 || (cases_identical(got + 1, first + 1, n) &&
+                                    memcmp(profile, profile + n_units, n_units * sizeof *profile) == 0),
+                      "%s: the order of threads shows", what);
             memcpy(first, got, (n + 2) * sizeof *got);
+            memcpy(profile + n_units, profile, n_units * sizeof *profile);
         }
         free(weights);
     }
@@ -54,6 +63,20 @@ static void check_rows(const double *values, size_t n_heads, size_t n_rows, size
     free(want);
     free(got);
     free(first);
+    free(want_profile);
+}
+
+static void check_rows(const double *values, size_t n_heads, size_t n_rows, size_t n_cols, const struct row_span *spans,
+                       const char *what)
+{
+    struct row_entropy_args form = {
+        .spans = spans, .n_heads = n_heads, .n_rows = n_rows, .n_cols = n_cols, .sink_col = 1};
+
+    check_form(form, values, what);
+    form.check_mask = true;
+    form.implicit_sink = true;
+    form.sink_col = -2;
+    check_form(form, values, what);
 }
 
 Test(cuda_harness, rows_of_every_length_and_alignment_agree_with_float64)
@@ -98,6 +121,54 @@ Test(cuda_harness, odd_rows_have_their_status_and_scale)
     check_rows(p, 1, ROWS, COLS, spans, "odd rows");
 }
 
+/* Each row with a scale of its own: as weights, and as scores of a wide and a narrow spread around an offset. */
+Test(cuda_harness, scales_and_scores_agree_with_float64)
+{
+    static const size_t lengths[] = {1, 2, 31, 33, 130, 1029, 4100};
+    enum { ROWS = 5 };
+    double *p = calloc(2 * ROWS * 4100, sizeof *p), scales[2 * ROWS];
+
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        size_t n = lengths[l];
+        struct row_span spans[ROWS] = {{0, (uint32_t)n},
+                                       {(uint32_t)(n / 3), (uint32_t)n},
+                                       {0, (uint32_t)(n / 2)},
+                                       {0, 1},
+                                       {(uint32_t)(n - 1), (uint32_t)n}};
+        struct row_entropy_args form = {.spans = spans,
+                                        .n_heads = 2,
+                                        .n_rows = ROWS,
+                                        .n_cols = n,
+                                        .sink_col = 0,
+                                        .value_scales = scales,
+                                        .check_mask = true};
+
+        for (size_t r = 0; r < 2 * ROWS; r++) {
+            cases_softmax(p + r * n, n, 3, n + r);
+            scales[r] = ldexp(1 + (double)r / 16, -7);
+            for (size_t j = 0; j < n; j++)
+                p[r * n + j] = fmin(p[r * n + j] / scales[r], 127);
+        }
+        check_form(form, p, "scaled weights");
+        form.kind = ROWS_SCORES;
+        for (size_t r = 0; r < 2 * ROWS; r++) {
+            scales[r] = 0.05 + 0.2 * (double)r;
+            for (size_t j = 0; j < n; j++)
+                p[r * n + j] = 8 * cases_normal(r, j) - 3;
+        }
+        check_form(form, p, "scaled scores");
+        form.value_scales = NULL;
+        for (size_t i = 0; i < 2 * ROWS * n; i++)
+            p[i] = i % 7 == 3 ? -INFINITY : i % 11 == 5 ? -3e38 : p[i] / 8 + 10000;
+        p[2 * n] = n > 2 ? NAN : p[2 * n];
+        p[4 * n - 1] = n > 2 ? INFINITY : p[4 * n - 1];
+        for (size_t j = 0; j < n; j++)
+            p[n + j] = -INFINITY;
+        check_form(form, p, "scores at an offset of 1e4");
+    }
+    free(p);
+}
+
 Test(cuda_harness, heads_share_their_spans)
 {
     enum { HEADS = 3, N = 37 };
@@ -113,19 +184,31 @@ Test(cuda_harness, heads_share_their_spans)
 
 static void check_qk(struct qk_entropy_args *args, const char *what)
 {
-    size_t n = args->n_heads * args->n_rows;
+    size_t n = args->n_heads * args->n_rows, n_units = args->n_heads * PROFILE_BUCKETS;
     struct row_stat *want = calloc(n + 2, sizeof *want);
     struct row_stat *got = calloc(n + 2, sizeof *got);
     struct row_stat *first = calloc(n + 2, sizeof *first);
+    uint64_t *want_profile = calloc(2 * n_units, sizeof *want_profile), *profile = want_profile + n_units;
+    double *want_lse = calloc(2 * n, sizeof *want_lse), *lse = want_lse + n;
     char text[512];
 
+    args->profile = want_profile;
+    args->lse = want_lse;
     qk_entropy_ref(args, want);
+    args->profile = profile;
+    args->lse = lse;
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
         memset(got, 0x5a, (n + 2) * sizeof *got);
+        memset(profile, 0, n_units * sizeof *profile);
         harness_seed(seed);
         cr_assert(eq(int, qk_entropy_harness(args, got + 1, NULL), OK));
-        cr_assert(eq(sz, cases_compare(got + 1, want, n, BITS, REL, text), n), "%s, seed %d: %s", what, (int)seed,
+        cr_assert(eq(sz, cases_compare_all(got + 1, want, n, BITS, REL, text), n), "%s, seed %d: %s", what, (int)seed,
                   text);
+        cr_assert(eq(sz, cases_compare_profiles(profile, want_profile, args->n_heads, (double)args->n_rows), n_units),
+                  "%s: another profile", what);
+        for (size_t i = 0; i < n; i++) /* as the scores, and the offset in double */
+            cr_assert(close_to(lse[i], want_lse[i], (struct tol){1e-5, 1e-7}), "%s: lse %.9g/%.9g", what, lse[i],
+                      want_lse[i]);
         cr_assert(got[0].n_keys == 0x5a5a5a5a && got[n + 1].n_keys == 0x5a5a5a5a, "a sentinel was overwritten");
         cr_assert(seed == 0 || cases_identical(got + 1, first + 1, n), "%s: the order of threads shows", what);
         memcpy(first, got, (n + 2) * sizeof *got);
@@ -134,6 +217,8 @@ static void check_qk(struct qk_entropy_args *args, const char *what)
     free(want);
     free(got);
     free(first);
+    free(want_profile);
+    free(want_lse);
 }
 
 Test(cuda_harness, scores_of_every_shape_agree_with_float64)
@@ -184,6 +269,37 @@ Test(cuda_harness, scores_of_every_shape_agree_with_float64)
     }
 }
 
+/* Keys in two blocks, rows in two chunks, and the same numbers as with all the memory. */
+Test(cuda_harness, little_memory_changes_nothing)
+{
+    enum { HEADS = 4, ROWS = 230, COLS = 2100, DIM = 8 };
+    double *q = calloc(HEADS * ROWS * DIM, sizeof *q), *k = calloc(COLS * DIM, sizeof *k);
+    struct row_span spans[ROWS];
+    struct qk_entropy_args args = {.q = q,
+                                   .k = k,
+                                   .spans = spans,
+                                   .dtype = DTYPE_F64,
+                                   .n_heads = HEADS,
+                                   .n_kv_heads = 1,
+                                   .n_rows = ROWS,
+                                   .n_cols = COLS,
+                                   .dim = DIM,
+                                   .scale = 0.5,
+                                   .query_col = COLS - ROWS,
+                                   .sink_col = 2};
+
+    cases_causal(spans, ROWS, COLS, 0);
+    for (size_t i = 0; i < HEADS * ROWS * DIM; i++)
+        q[i] = 2 * cases_normal(5, i);
+    for (size_t i = 0; i < COLS * DIM; i++)
+        k[i] = cases_normal(6, i) + 20;
+    device_memory_set(1);
+    check_qk(&args, "little memory");
+    device_memory_set(0);
+    free(q);
+    free(k);
+}
+
 Test(cuda_harness, what_is_not_finite_spoils_the_rows_that_see_it)
 {
     enum { N = 70, DIM = 8 };
@@ -208,7 +324,7 @@ Test(cuda_harness, what_is_not_finite_spoils_the_rows_that_see_it)
     }
     k[40 * DIM] = NAN;
     q[5 * DIM + 2] = -INFINITY;
-    q[6 * DIM + 2] = 1e40; /* beyond float */
+    q[6 * DIM + 2] = 1e12;
     check_qk(&args, "not finite");
 }
 
@@ -261,7 +377,7 @@ Test(cuda_harness, a_failing_call_is_reported_with_its_place)
             cr_assert(eq(u32, ret[0].n_keys, 77), "a failure leaves the output alone");
             cr_assert(eq(int, harness_live_allocations(), 0));
         }
-        cr_assert(n_failed >= n_calls - 2, "%d of %d", n_failed, n_calls);
+        cr_assert(n_failed >= n_calls - 3, "%d of %d", n_failed, n_calls); /* streams that are waited for in the end */
     }
     harness_fail_call(0);
 }

@@ -1,8 +1,11 @@
 #include "tests/support/cuda_harness.h"
 
+#include "kernels/dtype.h"
 #include "tests/support/cuda_harness_control.h"
 
 #include <algorithm>
+#include <chrono>
+#include <csetjmp>
 #include <cstdio>
 #include <random>
 #include <ucontext.h>
@@ -18,7 +21,9 @@ enum { STACK_BYTES = 256 << 10, MAX_THREADS = 1024, MAX_SHARED = 227 << 10 };
 enum fiber_state { RUNNABLE, AT_BLOCK, AT_WARP, DONE };
 
 struct fiber {
-    ucontext_t context;
+    ucontext_t context; /* where it begins */
+    jmp_buf where;      /* where it waits  */
+    bool has_begun;
     fiber_state state;
     unsigned index, mask; /* thread of the block; lanes that it waits for */
     uint64_t value;       /* what it puts into the exchange              */
@@ -28,7 +33,8 @@ struct fiber {
 std::vector<fiber> fibers;
 std::vector<std::vector<char>> stacks;
 std::vector<char> shared_memory;
-ucontext_t scheduler;
+ucontext_t beginning;
+jmp_buf scheduler;
 fiber *current;
 const std::function<void()> *body;
 std::mt19937_64 random_order;
@@ -39,13 +45,30 @@ void fiber_main()
 {
     (*body)();
     current->state = DONE;
-    swapcontext(&current->context, &scheduler);
+    _longjmp(scheduler, 1);
+}
+
+/* Jumps, since swapcontext() asks the kernel for the signal mask every time. */
+void leave(void)
+{
+    if (_setjmp(current->where) == 0)
+        _longjmp(scheduler, 1);
 }
 
 void wait(fiber_state state)
 {
     current->state = state;
-    swapcontext(&current->context, &scheduler);
+    leave();
+}
+
+__attribute__((noinline)) void enter(fiber &f)
+{
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (f.has_begun)
+        _longjmp(f.where, 1);
+    f.has_begun = true;
+    setcontext(&f.context);
 }
 
 /* Lets a warp go on as soon as every lane of the mask has come with that mask; they leave with each other's values. */
@@ -81,11 +104,17 @@ bool release_block()
     return any;
 }
 
-/* Apart from run_block(), whose locals getcontext() would put in doubt. */
+/* Apart from the loops, whose locals getcontext() would put in doubt. */
+__attribute__((noinline)) void mark_beginning(void)
+{
+    getcontext(&beginning);
+}
+
 __attribute__((noinline)) void begin_fiber(fiber &f, std::vector<char> &stack)
 {
     f.state = RUNNABLE;
-    getcontext(&f.context);
+    f.has_begun = false;
+    f.context = beginning;
     f.context.uc_stack.ss_sp = stack.data();
     f.context.uc_stack.ss_size = stack.size();
     f.context.uc_link = nullptr;
@@ -112,7 +141,7 @@ void run_block()
         }
         current = &fibers[*next];
         threadIdx = dim3(*next % blockDim.x, *next / blockDim.x % blockDim.y, *next / blockDim.x / blockDim.y);
-        swapcontext(&scheduler, &current->context);
+        enter(*current);
     }
     for (fiber &f : fibers)
         if (f.state != DONE) {
@@ -149,6 +178,7 @@ void harness_launch(dim3 grid, dim3 block, size_t shared, const std::function<vo
     while (stacks.size() < n_threads)
         stacks.emplace_back(STACK_BYTES);
     body = &kernel;
+    mark_beginning();
     for (size_t i : order) {
         blockIdx = dim3((unsigned)(i % grid.x), (unsigned)(i / grid.x % grid.y), (unsigned)(i / grid.x / grid.y));
         run_block();
@@ -172,7 +202,7 @@ static const uint64_t *exchange(unsigned mask, uint64_t value)
     current->value = value;
     current->state = AT_WARP;
     release_warp(current->index / 32, mask);
-    swapcontext(&current->context, &scheduler);
+    leave();
     return current->seen;
 }
 
@@ -227,6 +257,87 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
 {
     return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes)
+{
+    cudaError_t code = called();
+
+    if (code == cudaSuccess)
+        memset(to, value, bytes);
+    return code;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return called();
+}
+
+/* A small device: its blocks take several rows each. */
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int)
+{
+    *value = 1;
+    return called();
+}
+
+struct harness_event {
+    std::chrono::steady_clock::time_point at;
+};
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    cudaError_t code = called();
+
+    if (code == cudaSuccess) {
+        *event = new harness_event();
+        n_live++;
+    }
+    return code;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    n_live--;
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+{
+    event->at = std::chrono::steady_clock::now();
+    return called();
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return called();
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    *ms = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+    return called();
+}
+
+float __half2float(__half x)
+{
+    return float_from_f16(x.bits);
+}
+
+/* To the nearest, ties to even, by the spacing of halves at this magnitude. */
+__half __float2half_rn(float x)
+{
+    unsigned short sign = std::signbit(x) ? 0x8000 : 0;
+    float a = std::fabs(x);
+    int exponent;
+
+    if (std::isnan(x))
+        return {(unsigned short)(sign | 0x7e00)};
+    if (a >= 65520)
+        return {(unsigned short)(sign | 0x7c00)};
+    exponent = a < 0x1p-14F ? -14 : std::ilogb(a);
+    return {(unsigned short)(sign | (std::lrint(std::ldexp(a, 10 - exponent)) + ((exponent + 14) << 10)))};
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)

@@ -39,6 +39,15 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
     return {x, y, z, w};
 }
 
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
+
 /* Of the fiber that runs. */
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -118,18 +127,53 @@ template <typename To, typename From> To harness_bits(From x)
 #define __float_as_uint(x)      harness_bits<unsigned>((float)(x))
 #define __uint_as_float(x)      harness_bits<float>((unsigned)(x))
 #define __longlong_as_double(x) harness_bits<double>((long long)(x))
+#define __double_as_longlong(x) harness_bits<long long>((double)(x))
 #define __log2f(x)              log2f(x)
+
+/* 64 for zero, as on the device. */
+inline int __clzll(long long x)
+{
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+
+/* Halves are their bits. */
+struct __half {
+    unsigned short bits;
+};
+
+inline __half __ushort_as_half(unsigned short bits)
+{
+    return {bits};
+}
+
+inline unsigned short __half_as_ushort(__half x)
+{
+    return x.bits;
+}
+
+float __half2float(__half x);
+__half __float2half_rn(float x);
 
 /* The runtime: "device" memory is the heap's, streams do everything at once. The n-th call after harness_fail_call(n)
  * fails; 0 = none does. Memory that was not given back is counted. */
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorInvalidConfiguration };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 typedef struct harness_stream *cudaStream_t;
+typedef struct harness_event *cudaEvent_t;
 
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemset(void *to, int value, size_t bytes);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
