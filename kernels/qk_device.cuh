@@ -96,6 +96,7 @@ __global__ void __launch_bounds__(PACK_THREADS) sum_keys(struct vectors v, size_
     for (size_t d = threadIdx.x; d < v.dim; d += PACK_THREADS) {
         double sum = 0;
 
+#pragma unroll 1 /* unrolled, the types would not fit the registers */
         for (size_t j = first; j < last; j++)
             if (!isnan(norms[head * norm_stride + at + j]))
                 sum += vector_element(&v, head * v.head_vectors + j, d);

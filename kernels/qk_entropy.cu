@@ -5,6 +5,7 @@
  * cache; cuBLAS writes a tile, absorb_scores() reads it once, and two streams take turns, so that one multiplies while
  * the other adds up. Tiles that no row sees are never made. Traffic of the cache: 8 bytes a pair; arithmetic: 2 dim
  * (floats) or 4 dim (halves, qk_device.cuh) operations of the multiplier and some 20 instructions a pair. */
+#include "kernels/device_time.h"
 #include "kernels/qk_job.cuh"
 #include "kernels/row_finish.h"
 
@@ -319,24 +320,6 @@ enum status run_tile(struct qk_job *job, const struct qk_chunk *c, const struct 
     return OK;
 }
 
-/* The keys of [lo, hi) that any of these rows sees. */
-struct row_span seen_by(const struct qk_entropy_args *args, size_t first, size_t n, size_t lo, size_t hi)
-{
-    struct row_span seen = {(uint32_t)hi, (uint32_t)lo};
-
-    for (size_t i = first; i < first + n; i++) {
-        struct row_span span = args->spans[i];
-
-        if (span.lo >= span.hi)
-            continue;
-        seen.lo = span.lo < seen.lo ? span.lo : seen.lo;
-        seen.hi = span.hi > seen.hi ? span.hi : seen.hi;
-    }
-    seen.lo = seen.lo > lo ? seen.lo : (uint32_t)lo;
-    seen.hi = seen.hi < hi ? seen.hi : (uint32_t)hi;
-    return seen;
-}
-
 /* The block of keys from `lo` on against all rows of the chunk. A unit's tiles follow each other on one stream. */
 enum status run_block(struct qk_job *job, const struct qk_chunk *c, size_t lo, struct error *err)
 {
@@ -475,4 +458,36 @@ extern "C" enum status qk_entropy_cuda(const struct qk_entropy_args *args, struc
     for (size_t kv = 0; kv < args->n_kv_heads; kv += job.batch_heads)
         TRY(run_batch(&job, kv, clamp(job.batch_heads, 0, args->n_kv_heads - kv), err));
     return hand_out(&job, ret, err);
+}
+
+extern "C" enum status qk_entropy_time(const struct qk_entropy_args *args, int n_runs, double *ret_seconds,
+                                       struct error *err)
+{
+    AUTO(qk_job) job = {};
+    AUTO(devtimer) timer = {};
+    struct qk_chunk c = {};
+    double best = INFINITY;
+
+    TRY(qk_check(args, err));
+    TRY(qk_job_init(&job, args, err));
+    if (job.batch_heads < args->n_kv_heads || job.chunk_rows < args->n_rows || job.block_keys < job.n_seen)
+        return error_set(err, ERR_LIMIT, "%zu heads of %zu rows do not fit the device memory allowed", args->n_heads,
+                         args->n_rows);
+    c.n_kv = args->n_kv_heads;
+    c.n_heads = args->n_heads;
+    c.n = args->n_rows;
+    TRY(survey_keys(&job, 0, c.n_kv, err));
+    TRY(begin_chunk(&job, &c, err));
+    TRY(pack_keys(&job, &c, job.seen.lo, err));
+    TRY(devtimer_init(&timer, err));
+    for (int i = 0; i < n_runs; i++) {
+        double seconds = 0;
+
+        TRY(devtimer_begin(&timer, err)); /* the default stream waits for the others, and they for it */
+        TRY(run_block(&job, &c, job.seen.lo, err));
+        TRY(devtimer_end(&timer, &seconds, err));
+        best = seconds < best ? seconds : best;
+    }
+    *ret_seconds = best;
+    return OK;
 }

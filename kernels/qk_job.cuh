@@ -177,6 +177,24 @@ enum status qk_job_init(struct qk_job *job, const struct qk_entropy_args *args, 
     return new_device(job, err);
 }
 
+/* The keys of [lo, hi) that any of these rows sees. */
+struct row_span seen_by(const struct qk_entropy_args *args, size_t first, size_t n, size_t lo, size_t hi)
+{
+    struct row_span seen = {(uint32_t)hi, (uint32_t)lo};
+
+    for (size_t i = first; i < first + n; i++) {
+        struct row_span span = args->spans[i];
+
+        if (span.lo >= span.hi)
+            continue;
+        seen.lo = span.lo < seen.lo ? span.lo : seen.lo;
+        seen.hi = span.hi > seen.hi ? span.hi : seen.hi;
+    }
+    seen.lo = seen.lo > lo ? seen.lo : (uint32_t)lo;
+    seen.hi = seen.hi < hi ? seen.hi : (uint32_t)hi;
+    return seen;
+}
+
 } /* namespace */
 
 #endif

@@ -162,6 +162,7 @@ enum status compute_attention(struct run *run, struct dump *const *dumps, size_t
 
     if (n_dumps == 0)
         return OK;
+    backend_set_memory(memory);
     fingerprints_done(&run->fingerprints);
     TRY(fingerprints_init(&run->fingerprints, &run->axes, err));
     TRY(metric_cubes_init(&cubes, run, reads_attention, err));

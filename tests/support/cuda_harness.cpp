@@ -268,6 +268,36 @@ cudaError_t cudaMemset(void *to, int value, size_t bytes)
     return code;
 }
 
+cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+    *p = malloc(bytes);
+    return called();
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = 1;
+    return called();
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int)
+{
+    *prop = {"CPU harness", (size_t)1 << 30, 0, 0};
+    return called();
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = 0;
+    return called();
+}
+
 cudaError_t cudaGetDevice(int *device)
 {
     *device = 0;
