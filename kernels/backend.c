@@ -19,10 +19,27 @@ static void *cpu_host_alloc(size_t bytes)
     return aligned_alloc(ALIGNMENT, bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT);
 }
 
+static enum status cpu_row_begin(const struct row_entropy_args *args, struct row_stat *ret, struct row_work **ret_work,
+                                 struct error *err)
+{
+    TRY(row_entropy_cpu(args, ret, err));
+    *ret_work = NULL;
+    return OK;
+}
+
+static enum status cpu_row_end(struct row_work *work, struct error *err)
+{
+    (void)work;
+    (void)err;
+    return OK;
+}
+
 static const struct backend cpu = {
     .name = "cpu",
     .works_in_bands = true,
     .row_entropy = row_entropy_cpu,
+    .row_begin = cpu_row_begin,
+    .row_end = cpu_row_end,
     .qk_entropy = qk_entropy_cpu,
     .host_alloc = cpu_host_alloc,
     .host_free = free,
@@ -32,6 +49,8 @@ static const struct backend cpu = {
 static const struct backend cuda = {
     .name = "cuda",
     .row_entropy = row_entropy_cuda,
+    .row_begin = row_entropy_cuda_begin,
+    .row_end = row_entropy_cuda_end,
     .qk_entropy = qk_entropy_cuda,
     .host_alloc = backend_cuda_host_alloc,
     .host_free = backend_cuda_host_free,

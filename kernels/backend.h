@@ -13,6 +13,11 @@ struct backend {
     const char *name;    /* "cpu" or "cuda" */
     bool works_in_bands; /* best given few rows at a time, on each thread of the caller's own loop */
     enum status (*row_entropy)(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
+    /* The same in two steps: what `args` points to, and `ret`, must stay as they are until row_end(), which waits,
+     * writes, and releases *ret_work whether or not all went well. On the CPU row_begin() does it all. */
+    enum status (*row_begin)(const struct row_entropy_args *args, struct row_stat *ret, struct row_work **ret_work,
+                             struct error *err);
+    enum status (*row_end)(struct row_work *work, struct error *err);
     enum status (*qk_entropy)(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
     void *(*host_alloc)(
         size_t bytes); /* buffers that kernels read: aligned to 64, pinned under CUDA; NULL on failure */

@@ -34,21 +34,36 @@ static inline enum status cuda_fail(struct error *err, cudaError_t code, const c
             return cuda_fail(err, cuda_try_code, #call, __FILE__, __LINE__);                                           \
     } while (0)
 
-/* Device memory; a zeroed one is empty. */
+/* Device memory of the device's pool, which keeps what is given back: neither taking nor releasing waits for what other
+ * streams do. A zeroed one is empty. */
 struct devbuf {
     void *data;
 };
 
 static inline enum status devbuf_init(struct devbuf *b, size_t bytes, struct error *err)
 {
-    CUDA_TRY(cudaMalloc(&b->data, bytes ? bytes : 1));
+    CUDA_TRY(cudaMallocAsync(&b->data, bytes ? bytes : 1, NULL));
     return OK;
 }
 
 static inline void devbuf_done(struct devbuf *b)
 {
-    cudaFree(b->data);
+    if (b->data)
+        cudaFreeAsync(b->data, NULL);
     b->data = NULL;
+}
+
+/* Once before the first devbuf of a call. */
+static inline enum status devbuf_keep_pool(struct error *err)
+{
+    unsigned long long all = ~0ULL;
+    cudaMemPool_t pool;
+    int device;
+
+    CUDA_TRY(cudaGetDevice(&device));
+    CUDA_TRY(cudaDeviceGetDefaultMemPool(&pool, device));
+    CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    return OK;
 }
 
 struct devstream {

@@ -173,6 +173,7 @@ enum status qk_job_init(struct qk_job *job, const struct qk_entropy_args *args, 
     job->vector_bytes = round_up(args->dim, 8) * sizeof(float);
     plan(job);
     TRY(gemm_ready(err));
+    TRY(devbuf_keep_pool(err));
     TRY(new_host(job, err));
     return new_device(job, err);
 }

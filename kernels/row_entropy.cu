@@ -154,12 +154,14 @@ enum status send_tables(struct row_job *job, struct error *err)
 enum status row_job_init(struct row_job *job, struct error *err)
 {
     const struct row_entropy_args *args = job->args;
-    size_t chunk = device_memory() / N_SLOTS < CHUNK_BYTES ? device_memory() / N_SLOTS : CHUNK_BYTES;
+    size_t share = device_memory() / (2 * N_SLOTS),
+           chunk = share < CHUNK_BYTES ? share : CHUNK_BYTES; /* of two calls */
 
     job->row_bytes = args->n_cols * dtype_bytes(args->dtype);
     job->n_rows = args->n_heads * args->n_rows;
     job->chunk_rows = job->row_bytes < chunk ? chunk / job->row_bytes : 1;
     job->chunk_rows = job->chunk_rows < job->n_rows ? job->chunk_rows : job->n_rows;
+    TRY(devbuf_keep_pool(err));
     TRY(mem_new(job->n_rows, sizeof *job->rows, &job->rows, err));
     TRY(send_tables(job, err));
     for (int i = 0; i < N_SLOTS && (i == 0 || job->chunk_rows < job->n_rows); i++) {
@@ -306,25 +308,88 @@ enum status hand_out(struct row_job *job, struct row_stat *ret, struct error *er
 
 } /* namespace */
 
+/* The first chunks are under way when this returns; the others follow as they end. */
+struct row_work {
+    struct row_job job;
+    struct row_entropy_args args;
+    struct row_stat *ret; /* the caller's */
+    size_t next, n_begun; /* first row of the next chunk; chunks begun */
+};
+
+static void row_work_done(struct row_work *work)
+{
+    row_job_done(&work->job);
+    free(work);
+}
+
+static enum status start_next(struct row_work *work, struct error *err)
+{
+    struct row_job *job = &work->job;
+
+    TRY(start_chunk(job, &job->slots[work->n_begun % N_SLOTS], work->next, err));
+    work->next += job->chunk_rows;
+    work->n_begun++;
+    return OK;
+}
+
+static enum status begin(struct row_work *work, struct error *err)
+{
+    TRY(row_check(&work->args, err));
+    if (work->args.n_heads == 0 || work->args.n_rows == 0 || work->args.n_cols == 0 || work->args.eps_form != EPS_NONE)
+        return row_entropy_cpu(&work->args, work->ret, err);
+    work->job.args = &work->args;
+    TRY(row_job_init(&work->job, err));
+    for (int i = 0; i < N_SLOTS && work->next < work->job.n_rows; i++)
+        TRY(start_next(work, err));
+    return OK;
+}
+
+static enum status end(struct row_work *work, struct error *err)
+{
+    struct row_job *job = &work->job;
+
+    if (work->n_begun == 0) /* the CPU has done it */
+        return OK;
+    while (work->next < job->n_rows) {
+        TRY(finish_chunk(job, &job->slots[work->n_begun % N_SLOTS], err));
+        TRY(start_next(work, err));
+    }
+    for (size_t i = 0; i < N_SLOTS; i++)
+        TRY(finish_chunk(job, &job->slots[(work->n_begun + i) % N_SLOTS], err));
+    return hand_out(job, work->ret, err);
+}
+
+extern "C" enum status row_entropy_cuda_begin(const struct row_entropy_args *args, struct row_stat *ret,
+                                              struct row_work **ret_work, struct error *err)
+{
+    struct row_work *work = NULL;
+    enum status st;
+
+    TRY(mem_new(1, sizeof *work, &work, err));
+    work->args = *args;
+    work->ret = ret;
+    st = begin(work, err);
+    if (st == OK)
+        *ret_work = work;
+    else
+        row_work_done(work);
+    return st;
+}
+
+extern "C" enum status row_entropy_cuda_end(struct row_work *work, struct error *err)
+{
+    enum status st = end(work, err);
+
+    row_work_done(work);
+    return st;
+}
+
 extern "C" enum status row_entropy_cuda(const struct row_entropy_args *args, struct row_stat *ret, struct error *err)
 {
-    AUTO(row_job) job = {};
-    size_t i = 0;
+    struct row_work *work = NULL;
 
-    TRY(row_check(args, err));
-    if (args->n_heads == 0 || args->n_rows == 0 || args->n_cols == 0 || args->eps_form != EPS_NONE)
-        return row_entropy_cpu(args, ret, err);
-    job.args = args;
-    TRY(row_job_init(&job, err));
-    for (size_t first = 0; first < job.n_rows; first += job.chunk_rows, i++) {
-        struct slot *slot = &job.slots[i % N_SLOTS];
-
-        TRY(finish_chunk(&job, slot, err));
-        TRY(start_chunk(&job, slot, first, err));
-    }
-    TRY(finish_chunk(&job, &job.slots[i % N_SLOTS], err));
-    TRY(finish_chunk(&job, &job.slots[(i + 1) % N_SLOTS], err));
-    return hand_out(&job, ret, err);
+    TRY(row_entropy_cuda_begin(args, ret, &work, err));
+    return row_entropy_cuda_end(work, err);
 }
 
 extern "C" enum status row_entropy_time(const struct row_entropy_args *args, bool has_counts, int n_runs,

@@ -56,6 +56,14 @@ struct row_entropy_args {
 MUST_CHECK enum status row_entropy_cpu(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
 MUST_CHECK enum status row_entropy_cuda(const struct row_entropy_args *args, struct row_stat *ret, struct error *err);
 
+/* row_entropy_cuda() in two steps, so that the caller may read the next rows meanwhile: `args`, what it points to, and
+ * `ret` must stay as they are until the end, which waits, writes, and releases *ret_work whether or not all went well.
+ */
+struct row_work;
+MUST_CHECK enum status row_entropy_cuda_begin(const struct row_entropy_args *args, struct row_stat *ret,
+                                              struct row_work **ret_work, struct error *err);
+MUST_CHECK enum status row_entropy_cuda_end(struct row_work *work, struct error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,8 +19,21 @@ static const double sum_tolerance[N_DTYPES] = {
 /* Fewer rows are finished before a thread is woken. */
 enum { FEW_ROWS = 4096 };
 
+static void slot_done(const struct pass *p, struct tile_slot *slot)
+{
+    struct error err = {0};
+
+    /* After a failure elsewhere: what the device still does is waited for, whether or not it goes well. */
+    if (slot->is_busy && p->backend->row_end(slot->work, &err) != OK)
+        slot->is_busy = false;
+    free(slot->rows);
+    free(slot->scales);
+}
+
 void pass_done(struct pass *p)
 {
+    for (int i = 0; i < TILE_SLOTS; i++)
+        slot_done(p, &p->slots[i]);
     if (p->a)
         p->backend->host_free(p->a);
     if (p->b)
@@ -36,7 +49,6 @@ void pass_done(struct pass *p)
     free(p->tile);
     free(p->key_digests);
     free(p->scales);
-    free(p->tile_scales);
     memset(p, 0, sizeof *p);
 }
 

@@ -9,7 +9,20 @@
 #include "core/metrics/attention_options.h"
 #include "kernels/backend.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* A tile of weights or scores under way on the device while the next one is read. */
+struct tile_slot {
+    struct row_entropy_args args;
+    struct row_work *work;
+    struct row_stat *rows; /* owned */
+    double *scales;        /* owned */
+    size_t cap_rows, cap_scales, head, row;
+    bool is_busy;
+};
+
+enum { TILE_SLOTS = 2 };
 
 /* Buffers of one pass; sizes follow the largest layer. `memory` bounds each of: the rows of the file that are read at
  * a time, and what is kept of each row until its head is complete. */
@@ -34,10 +47,10 @@ struct pass {
 
     void *a, *b; /* of the backend's host_alloc: weights, or q and k */
     size_t a_bytes, b_bytes;
-    struct row_stat *tile; /* owned: statistics of one call of the backend */
-    double *tile_scales;
+    struct row_stat *tile;              /* owned: statistics of one call of the backend */
+    struct tile_slot slots[TILE_SLOTS]; /* their values lie in a and b */
     unsigned char *key_digests;
-    size_t cap_tile, cap_tile_scales, cap_key_digests;
+    size_t cap_tile, cap_key_digests;
     struct band_worker *workers; /* owned: [n_workers] */
     size_t n_workers, cap_workers;
 };

@@ -148,46 +148,69 @@ enum status part_bands(const struct part *part, const struct dump_rows *rows, st
 }
 
 /* Factors of the heads of a tile, one head after the other, as its rows are. */
-static enum status tile_scales(const struct part *part, struct row_entropy_args *args, size_t head, size_t row,
-                               struct error *err)
+static enum status slot_scales(const struct part *part, struct tile_slot *slot, struct error *err)
 {
-    struct pass *p = part->pass;
-    size_t n = args->n_rows, h;
+    size_t n = slot->args.n_rows, n_heads = slot->args.n_heads, h;
 
-    TRY(mem_grow(&p->tile_scales, &p->cap_tile_scales, args->n_heads * n, sizeof *p->tile_scales, err));
-    for (h = 0; h < args->n_heads; h++)
-        memcpy(p->tile_scales + h * n, part_scales(part, head + h, row), n * sizeof *p->tile_scales);
-    args->value_scales = p->tile_scales;
+    TRY(mem_grow(&slot->scales, &slot->cap_scales, n_heads * n, sizeof *slot->scales, err));
+    for (h = 0; h < n_heads; h++)
+        memcpy(slot->scales + h * n, part_scales(part, slot->head + h, slot->row), n * sizeof *slot->scales);
+    slot->args.value_scales = slot->scales;
     return OK;
 }
 
+static enum status slot_finish(const struct part *part, struct tile_slot *slot, struct error *err)
+{
+    if (!slot->is_busy)
+        return OK;
+    slot->is_busy = false;
+    TRY(part->pass->backend->row_end(slot->work, err));
+    part_keep(part, slot->rows, slot->head, slot->args.n_heads, slot->row, slot->args.n_rows);
+    return OK;
+}
+
+/* Reads rows [row, row + n) of some heads into `values` and sets the backend to work on them. */
+static enum status slot_begin(const struct part *part, const struct dump_rows *rows, struct tile_slot *slot,
+                              void *values, size_t head, size_t n_heads, size_t row, size_t n, struct error *err)
+{
+    struct row_entropy_args args = part_args(part, values, head, row, n_heads, n);
+
+    TRY(slot_finish(part, slot, err));
+    slot->args = args;
+    slot->head = head;
+    slot->row = row;
+    TRY(part_fill(&(struct fill){rows, part->head + head, n_heads, part->first + row, n, args.spans, values,
+                                 part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES,
+                                 args.check_mask},
+                  err));
+    if (args.value_scales && n != part->n)
+        TRY(slot_scales(part, slot, err));
+    TRY(mem_grow(&slot->rows, &slot->cap_rows, n_heads * n, sizeof *slot->rows, err));
+    TRY(part->pass->backend->row_begin(&slot->args, slot->rows, &slot->work, err));
+    slot->is_busy = true;
+    return OK;
+}
+
+/* Where the backend works on its own, one tile is read while it has another. */
 enum status part_tiles(const struct part *part, const struct dump_rows *rows, struct error *err)
 {
     struct pass *p = part->pass;
-    size_t memory = p->backend->works_in_bands && p->memory > CPU_TILE_BYTES ? CPU_TILE_BYTES : p->memory;
-    size_t head_step, n_rows, head, row;
+    bool is_cpu = p->backend->works_in_bands;
+    size_t memory = !is_cpu ? p->memory / TILE_SLOTS : p->memory > CPU_TILE_BYTES ? CPU_TILE_BYTES : p->memory;
+    size_t head_step, n_rows, head, row, i = 0, bytes;
 
     TRY(check_row_fits(part, rows->row_bytes, err));
     n_rows = pass_fit(memory / pass_fit(memory, part->n_heads, rows->row_bytes), part->n, rows->row_bytes);
     head_step = pass_fit(memory, part->n_heads, n_rows * rows->row_bytes);
-    TRY(pass_reserve(p->backend, &p->a, &p->a_bytes, head_step * n_rows * rows->row_bytes, err));
-    TRY(mem_grow(&p->tile, &p->cap_tile, head_step * n_rows, sizeof *p->tile, err));
-    for (head = 0; head < part->n_heads; head += head_step) {
-        size_t heads = part->n_heads - head < head_step ? part->n_heads - head : head_step;
-
-        for (row = 0; row < part->n; row += n_rows) {
-            size_t n = part->n - row < n_rows ? part->n - row : n_rows;
-            struct row_entropy_args args = part_args(part, p->a, head, row, heads, n);
-
-            TRY(part_fill(&(struct fill){rows, part->head + head, heads, part->first + row, n, args.spans, p->a,
-                                         part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES,
-                                         args.check_mask},
-                          err));
-            if (args.value_scales && n != part->n)
-                TRY(tile_scales(part, &args, head, row, err));
-            TRY(p->backend->row_entropy(&args, p->tile, err));
-            part_keep(part, p->tile, head, heads, row, n);
-        }
-    }
-    return OK;
+    bytes = head_step * n_rows * rows->row_bytes;
+    TRY(pass_reserve(p->backend, &p->a, &p->a_bytes, bytes, err));
+    if (!is_cpu)
+        TRY(pass_reserve(p->backend, &p->b, &p->b_bytes, bytes, err));
+    for (head = 0; head < part->n_heads; head += head_step)
+        for (row = 0; row < part->n; row += n_rows, i++)
+            TRY(slot_begin(part, rows, &p->slots[i % TILE_SLOTS], is_cpu || i % TILE_SLOTS == 0 ? p->a : p->b, head,
+                           part->n_heads - head < head_step ? part->n_heads - head : head_step, row,
+                           part->n - row < n_rows ? part->n - row : n_rows, err));
+    TRY(slot_finish(part, &p->slots[i % TILE_SLOTS], err));
+    return slot_finish(part, &p->slots[(i + 1) % TILE_SLOTS], err);
 }
