@@ -7,6 +7,7 @@
 
 #include "kernels/exp2_lanes.h"
 #include "kernels/qk_entropy_isa.h"
+#include "kernels/row_slow.h"
 
 #include <math.h>
 
@@ -81,28 +82,51 @@ static void softcap(float *y, size_t n, float limit)
         v16f_store(y + j, v16f_mul(tanh_lanes(v16f_load(y + j)), v16f_set(limit)));
 }
 
-static void rescale(struct qk_state *state, double m)
-{
-    double shift = state->m - m;
-    double factor = exp2(shift);
+struct score_sums {
+    struct v16f l, t, squares, distance;
+};
 
-    if (state->l > 0) {
-        state->t = factor * (state->t + state->l * shift);
-        state->l *= factor;
-        state->squares *= factor * factor;
-        state->distance *= factor;
+/* n scores that lie in one bucket. `keys`: from the first of them to the query, counted down. */
+LANES_INLINE void absorb_run(const float *y, size_t n, float keys, struct v16f m, struct score_sums *s, double *bucket)
+{
+    const struct v16f least = v16f_set(-125);
+    const struct v16i magnitude = v16i_set(0x7fffffff);
+    struct v16f down = v16f_sub(v16f_set(keys), v16f_load(lane_index)), sum = v16f_set(0);
+
+    for (size_t j = 0; j < n; j += 16) {
+        struct v16f x = v16f_max(v16f_sub(v16f_load(y + j), m), least), e = exp2_lanes(x);
+
+        if (j + 16 > n)
+            e = v16f_only((lanes_mask)((1U << (n - j)) - 1), e);
+        e = v16f_where_gt(x, least, e);
+        sum = v16f_add(sum, e);
+        s->t = v16f_fma(e, x, s->t);
+        s->squares = v16f_fma(e, e, s->squares);
+        s->distance = v16f_fma(e, v16i_as_float(v16i_and(v16f_bits(down), magnitude)), s->distance);
+        down = v16f_sub(down, v16f_set(16));
     }
-    state->m = m;
+    s->l = v16f_add(s->l, sum);
+    *bucket += v8d_sum(v8d_add_halves(v8d_zero(), sum));
+}
+
+/* How many keys from the one at distance `keys` on, going towards the query and past it, are in its bucket. */
+static size_t same_bucket(int64_t keys)
+{
+    int bucket = profile_bucket((uint64_t)(keys < 0 ? -keys : keys));
+    int64_t first = bucket ? (int64_t)1 << (bucket - 1) : 0; /* the bucket's least distance */
+
+    if (bucket == 0)
+        return 1;
+    if (keys > 0)
+        return (size_t)(keys - first + 1);
+    return bucket == PROFILE_BUCKETS - 1 ? SIZE_MAX : (size_t)(2 * first + keys);
 }
 
 /* Terms under 2^-125 of the largest count as zero. */
 static void absorb(float *y, size_t n, int64_t query, struct qk_state *state)
 {
-    const struct v16f least = v16f_set(-125);
-    const struct v16i magnitude = v16i_set(0x7fffffff);
-    struct v16f max = v16f_set(-INFINITY);
-    struct v16f l = v16f_set(0), t = v16f_set(0), squares = v16f_set(0), distance = v16f_set(0), m;
-    struct v16f keys = v16f_sub(v16f_set((float)query), v16f_load(lane_index)); /* from key to query */
+    struct v16f max = v16f_set(-INFINITY), zero = v16f_set(0), m;
+    struct score_sums s = {zero, zero, zero, zero};
     double tile_max;
 
     v16f_store(y + n, max);
@@ -110,22 +134,20 @@ static void absorb(float *y, size_t n, int64_t query, struct qk_state *state)
         max = v16f_max(max, v16f_load(y + j));
     tile_max = (double)v16f_reduce_max(max);
     if (tile_max > state->m)
-        rescale(state, tile_max);
+        qk_state_raise(state, tile_max);
     m = v16f_set((float)state->m);
-    for (size_t j = 0; j < n; j += 16) {
-        struct v16f x = v16f_max(v16f_sub(v16f_load(y + j), m), least);
-        struct v16f e = v16f_where_gt(x, least, exp2_lanes(x));
+    for (size_t j = 0; j < n;) {
+        int64_t keys = query - (int64_t)j;
+        size_t run = same_bucket(keys), left = n - j;
 
-        l = v16f_add(l, e);
-        t = v16f_fma(e, x, t);
-        squares = v16f_fma(e, e, squares);
-        distance = v16f_fma(e, v16i_as_float(v16i_and(v16f_bits(keys), magnitude)), distance);
-        keys = v16f_sub(keys, v16f_set(16));
+        run = run < left ? run : left;
+        absorb_run(y + j, run, (float)keys, m, &s, &state->bucket[profile_bucket((uint64_t)(keys < 0 ? -keys : keys))]);
+        j += run;
     }
-    state->l += v8d_sum(v8d_add_halves(v8d_zero(), l));
-    state->t += v8d_sum(v8d_add_halves(v8d_zero(), t));
-    state->squares += v8d_sum(v8d_add_halves(v8d_zero(), squares));
-    state->distance += v8d_sum(v8d_add_halves(v8d_zero(), distance));
+    state->l += v8d_sum(v8d_add_halves(v8d_zero(), s.l));
+    state->t += v8d_sum(v8d_add_halves(v8d_zero(), s.t));
+    state->squares += v8d_sum(v8d_add_halves(v8d_zero(), s.squares));
+    state->distance += v8d_sum(v8d_add_halves(v8d_zero(), s.distance));
 }
 
 const struct qk_isa LANES_NAME(qk_entropy) = {

@@ -2,6 +2,7 @@
 #ifndef KERNELS_QK_PACK_H
 #define KERNELS_QK_PACK_H
 
+#include "core/base/error.h"
 #include "kernels/dtype.h"
 
 #include <stddef.h>
@@ -21,12 +22,16 @@ struct qk_keys {
     double max_norm; /* largest Euclidean norm of a centred good key, or more                           */
 };
 
-/* Fills mean, n_bad and max_norm from the keys [lo, hi); the others are not read and count as good. `is_centred` = 0
- * leaves the mean at zero. `row`: scratch, dim doubles. */
-void qk_keys_survey(struct qk_keys *keys, size_t lo, size_t hi, int is_centred, double *row);
+/* Fills mean, n_bad and max_norm from the keys [lo, hi), on `n_threads`; the others are not read and count as good.
+ * `is_centred`: the mean is that of the first SURVEY_KEYS good ones, for any vector may be taken off all keys; else it
+ * is zero. */
+enum { SURVEY_KEYS = 4096 };
+MUST_CHECK enum status qk_keys_survey(struct qk_keys *keys, size_t lo, size_t hi, int is_centred, int n_threads,
+                                      struct error *err);
 
-/* Packs the keys [lo, hi): `to` is panels x dim x panel_keys; bad keys, and keys from `hi` on, are zeros. */
-void qk_keys_pack(const struct qk_keys *keys, size_t lo, size_t hi, size_t panel_keys, float *to, double *row);
+/* Packs the keys [lo, hi) on `n_threads`: `to` is panels x dim x panel_keys; bad keys, and keys from `hi` on, are
+ * zeros. */
+void qk_keys_pack(const struct qk_keys *keys, size_t lo, size_t hi, size_t panel_keys, float *to, int n_threads);
 
 /* Packs one query, times `factor`, as column i of a group: to[d * micro_rows + i]. `q`: row `index` of rows x dim.
  * Returns its norm after the factor; NaN or infinity when it holds one. */

@@ -4,6 +4,7 @@
 #include "kernels/row_finish.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { MAX_DIM = 8192 };
 
@@ -11,6 +12,9 @@ static const double LOG2_E = 0x1.71547652b82fep0;
 
 /* Norms up to this multiply and add up in float without overflow; longer vectors take the slow path in double. */
 static const double MAX_FAST_NORM = 0x1p60;
+
+/* Columns of queries, as row_check() has it. */
+static const int64_t MAX_COLUMN = (int64_t)1 << 48;
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -35,6 +39,9 @@ enum status qk_check(const struct qk_entropy_args *args, struct error *err)
         q > PTRDIFF_MAX || k > PTRDIFF_MAX || args->n_cols >= UINT32_MAX)
         return error_set(err, ERR_LIMIT, "%zu heads x %zu rows and %zu keys of %zu numbers are too large to address",
                          args->n_heads, args->n_rows, args->n_cols, args->dim);
+    if (args->query_col < -MAX_COLUMN || args->query_col > MAX_COLUMN)
+        return error_set(err, ERR_LIMIT, "the first query stands at column %lld: at most 2^48 can be counted",
+                         (long long)args->query_col);
     for (size_t i = 0; i < args->n_rows; i++)
         if (args->spans[i].lo < args->spans[i].hi && args->spans[i].hi > args->n_cols)
             return error_set(err, ERR_LIMIT, "row %zu sees keys up to %u of %zu", i, args->spans[i].hi, args->n_cols);
@@ -63,79 +70,85 @@ double qk_softcap_factor(const struct qk_entropy_args *args)
     return args->softcap * LOG2_E;
 }
 
-struct qk_state qk_row_state(const struct row_stat *row)
+void qk_state_init(struct qk_state *s)
 {
-    return (struct qk_state){.m = row->sum,
-                             .l = row->entropy_bits,
-                             .t = row->max_weight,
-                             .squares = row->square_sum,
-                             .sink = row->sink_weight,
-                             .distance = row->distance};
+    *s = (struct qk_state){.m = -INFINITY};
+    for (int i = 0; i < SINK_KEYS; i++)
+        s->sink[i] = -INFINITY;
 }
 
-void qk_row_hold(struct row_stat *row, struct qk_state state)
+void qk_state_raise(struct qk_state *s, double m)
 {
-    row->sum = state.m;
-    row->entropy_bits = state.l;
-    row->max_weight = state.t;
-    row->square_sum = state.squares;
-    row->sink_weight = state.sink;
-    row->distance = state.distance;
+    double shift = s->m - m, factor = exp2(shift);
+
+    if (s->l > 0) {
+        s->t = factor > 0 ? factor * (s->t + s->l * shift) : 0;
+        s->l *= factor;
+        s->squares *= factor * factor;
+        s->distance *= factor;
+        for (int b = 0; b < PROFILE_BUCKETS; b++)
+            s->bucket[b] *= factor;
+    }
+    s->m = m;
 }
 
-static struct row_stat finish(struct qk_state s, uint32_t n_keys)
+static struct row_stat without_value(enum row_status status, uint32_t n_keys, struct qk_extra extra)
 {
-    struct row_stat row = row_without_value(ROW_OK, n_keys);
-    double bits = log2(s.l) - s.t / s.l;
+    if (extra.lse)
+        *extra.lse = status == ROW_EMPTY || status == ROW_ZERO ? -INFINITY : NAN;
+    return row_without_value(status, n_keys);
+}
 
-    if (isinf(s.m))
-        row.status = s.m > 0 ? ROW_INF : ROW_ZERO;
-    else if (isnan(s.t) || !(s.l > 0))
-        row.status = ROW_NAN;
-    if (row.status != ROW_OK)
-        return row;
-    row.sum = 1;
+struct row_stat qk_row_finish(const struct qk_state *s, uint32_t n_keys, struct qk_extra extra)
+{
+    struct row_stat row = {.status = ROW_OK, .n_keys = n_keys, .leak = NAN, .sum = 1};
+    double bits = log2(s->l) - s->t / s->l;
+
+    if (isinf(s->m))
+        return without_value(s->m > 0 ? ROW_INF : ROW_ZERO, n_keys, extra);
+    if (isnan(s->t) || !(s->l > 0))
+        return without_value(ROW_NAN, n_keys, extra);
     row.entropy_bits = bits > 0 ? fmin(bits, log2(n_keys)) : 0;
-    row.max_weight = 1 / s.l;
-    row.square_sum = s.squares / (s.l * s.l);
-    row.sink_weight = exp2(s.sink - s.m) / s.l;
-    row.distance = s.distance / s.l;
-    row.sees_sink = isinf(s.sink) ? 0 : 1;
+    row.max_weight = 1 / s->l;
+    row.square_sum = s->squares / (s->l * s->l);
+    row.distance = s->distance / s->l;
+    row.sink_weight = exp2(s->sink[0] - s->m) / s->l;
+    row.sees_sink = s->sink[0] > -INFINITY;
+    for (int i = 0; i < SINK_KEYS; i++)
+        row.sink4_weight += exp2(s->sink[i] - s->m) / s->l;
+    for (int b = 0; extra.profile && b < PROFILE_BUCKETS; b++)
+        if (s->bucket[b] > 0)
+            extra.profile[b] += profile_units(s->bucket[b] / s->l);
+    if (extra.lse)
+        *extra.lse = (s->m + log2(s->l) + s->shift) / LOG2_E;
     return row;
 }
 
-struct row_stat qk_row_finish(const struct row_stat *row)
-{
-    return row->status == QK_PENDING ? finish(qk_row_state(row), row->n_keys) : *row;
-}
-
 /* Adds one finite score of a key that is `keys` away from the query. */
-static void absorb(struct qk_state *s, double y, double keys)
+static void absorb(struct qk_state *s, double y, int64_t keys)
 {
-    double shift = s->m - y, weight = exp2(-fabs(shift));
+    double weight;
 
-    if (y > s->m) {
-        s->t = s->l > 0 && weight > 0 ? weight * (s->t + s->l * shift) : 0;
-        s->l = s->l * weight + 1;
-        s->squares = s->squares * weight * weight + 1;
-        s->distance = s->distance * weight + keys;
-        s->m = y;
-    } else if (weight > 0) {
-        s->t -= weight * shift;
-        s->l += weight;
-        s->squares += weight * weight;
-        s->distance += weight * keys;
-    }
+    if (y > s->m)
+        qk_state_raise(s, y);
+    weight = exp2(y - s->m);
+    if (!(weight > 0))
+        return;
+    s->t += weight * (y - s->m);
+    s->l += weight;
+    s->squares += weight * weight;
+    s->distance += weight * (double)llabs(keys);
+    s->bucket[profile_bucket((uint64_t)llabs(keys))] += weight;
 }
 
 /* Vectors so long that float could overflow: everything in double, one key at a time. */
 static struct row_stat slow_row(const struct qk_entropy_args *args, const struct qk_keys *keys, size_t row,
-                                const double *query, double *key)
+                                const double *query, double *key, struct qk_state *s, struct qk_extra extra)
 {
     struct row_span span = args->spans[row];
-    struct qk_state s = QK_NO_KEY;
 
     for (size_t j = span.lo; j < span.hi; j++) {
+        int64_t sink = (int64_t)j - args->sink_col;
         double y = 0;
 
         dtype_to_double(keys->k, keys->dtype, j * keys->dim, keys->dim, key);
@@ -144,27 +157,28 @@ static struct row_stat slow_row(const struct qk_entropy_args *args, const struct
         if (args->softcap > 0)
             y = qk_softcap_factor(args) * tanh(y);
         if (isnan(y) || (isinf(y) && y > 0))
-            return row_without_value(isnan(y) ? ROW_NAN : ROW_INF, span.hi - span.lo);
-        if ((int64_t)j == args->sink_col)
-            s.sink = y;
+            return without_value(isnan(y) ? ROW_NAN : ROW_INF, span.hi - span.lo, extra);
+        if (sink >= 0 && sink < SINK_KEYS)
+            s->sink[sink] = y;
         if (!isinf(y))
-            absorb(&s, y, fabs((double)(args->query_col + (int64_t)row - (int64_t)j)));
+            absorb(s, y, args->query_col + (int64_t)row - (int64_t)j);
     }
-    return finish(s, span.hi - span.lo);
+    return qk_row_finish(s, span.hi - span.lo, extra);
 }
 
 struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk_keys *keys, size_t row, double norm,
-                             double *scratch)
+                             double *scratch, struct qk_state *state, struct qk_extra extra)
 {
     struct row_span span = args->spans[row];
-    struct row_stat pending = {.n_keys = span.hi - span.lo, .status = QK_PENDING};
 
     if (span.lo >= span.hi)
-        return row_without_value(ROW_EMPTY, 0);
+        return without_value(ROW_EMPTY, 0, extra);
     if (isnan(norm) || keys->n_bad[span.hi] != keys->n_bad[span.lo])
-        return row_without_value(ROW_NAN, span.hi - span.lo);
+        return without_value(ROW_NAN, span.hi - span.lo, extra);
+    qk_state_init(state);
+    for (size_t d = 0; d < keys->dim; d++)
+        state->shift += scratch[d] * keys->mean[d];
     if (norm > MAX_FAST_NORM || keys->max_norm > MAX_FAST_NORM)
-        return slow_row(args, keys, row, scratch, scratch + keys->dim);
-    qk_row_hold(&pending, (struct qk_state)QK_NO_KEY);
-    return pending;
+        return slow_row(args, keys, row, scratch, scratch + keys->dim, state, extra);
+    return (struct row_stat){.n_keys = span.hi - span.lo, .status = QK_PENDING};
 }
