@@ -1,6 +1,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu_isa.h"
 #include "tests/ref/ref.h"
+#include "tests/support/close.h"
 #include "tests/support/kernel_cases.h"
 
 #include <criterion/criterion.h>
@@ -39,32 +40,73 @@ static double *normals(size_t n, double sd, double offset, uint64_t seed)
     return x;
 }
 
+/* The log-sum-exp is as exact as a score; the reference keeps the score's own rounding out. */
+static bool same_lse(const double *got, const double *want, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!close_to(got[i], want[i], (struct tol){2e-6, 2e-6}))
+            return false;
+    return true;
+}
+
+struct outputs {
+    struct row_stat *rows; /* a sentinel before and behind */
+    uint64_t *profile;
+    double *lse;
+};
+
+static struct outputs outputs_new(size_t n_heads, size_t n)
+{
+    return (struct outputs){calloc(n + 2, sizeof(struct row_stat)), calloc(n_heads * PROFILE_BUCKETS, sizeof(uint64_t)),
+                            calloc(n, sizeof(double))};
+}
+
+static void outputs_free(struct outputs *o)
+{
+    free(o->rows);
+    free(o->profile);
+    free(o->lse);
+}
+
 static void check_args(struct qk_entropy_args *args, const char *what)
 {
-    size_t n = args->n_heads * args->n_rows;
-    struct row_stat *want = calloc(n + 2, sizeof *want);
-    struct row_stat *got = calloc(n + 2, sizeof *got);
-    struct row_stat *first = calloc(n + 2, sizeof *first);
+    size_t n = args->n_heads * args->n_rows, n_buckets = args->n_heads * PROFILE_BUCKETS;
+    struct outputs want = outputs_new(args->n_heads, n), got = outputs_new(args->n_heads, n),
+                   first = outputs_new(args->n_heads, n);
     bool has_first = false;
     char text[512];
 
-    qk_entropy_ref(args, want);
+    args->profile = want.profile;
+    args->lse = want.lse;
+    qk_entropy_ref(args, want.rows);
+    args->profile = got.profile;
+    args->lse = got.lse;
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
         if (!use_isa(isas[i]))
             continue;
-        memset(got, 0x5a, (n + 2) * sizeof *got);
-        cr_assert(eq(int, qk_entropy_cpu(args, got + 1, NULL), OK));
-        cr_assert(eq(sz, cases_compare(got + 1, want, n, BITS, REL, text), n), "%s, %s, %s: %s", what,
+        memset(got.rows, 0x5a, (n + 2) * sizeof *got.rows);
+        memset(got.profile, 0, n_buckets * sizeof *got.profile);
+        cr_assert(eq(int, qk_entropy_cpu(args, got.rows + 1, NULL), OK));
+        cr_assert(eq(sz, cases_compare_all(got.rows + 1, want.rows, n, BITS, REL, text), n), "%s, %s, %s: %s", what,
                   dtype_name(args->dtype), isas[i], text);
-        cr_assert(got[0].n_keys == 0x5a5a5a5a && got[n + 1].n_keys == 0x5a5a5a5a, "a sentinel was overwritten");
+        cr_assert(
+            eq(sz, cases_compare_profiles(got.profile, want.profile, args->n_heads, (double)args->n_rows), n_buckets),
+            "%s, %s, %s: another profile", what, dtype_name(args->dtype), isas[i]);
+        cr_assert(same_lse(got.lse, want.lse, n), "%s, %s, %s: another log-sum-exp", what, dtype_name(args->dtype),
+                  isas[i]);
+        cr_assert(got.rows[0].n_keys == 0x5a5a5a5a && got.rows[n + 1].n_keys == 0x5a5a5a5a,
+                  "a sentinel was overwritten");
         if (has_first)
-            cr_assert(cases_identical(got + 1, first + 1, n), "%s: %s has other bits", what, isas[i]);
-        memcpy(first, got, (n + 2) * sizeof *got);
+            cr_assert(cases_identical(got.rows + 1, first.rows + 1, n) &&
+                          memcmp(got.profile, first.profile, n_buckets * sizeof *got.profile) == 0,
+                      "%s: %s has other bits", what, isas[i]);
+        memcpy(first.rows, got.rows, (n + 2) * sizeof *got.rows);
+        memcpy(first.profile, got.profile, n_buckets * sizeof *got.profile);
         has_first = true;
     }
-    free(want);
-    free(got);
-    free(first);
+    outputs_free(&want);
+    outputs_free(&got);
+    outputs_free(&first);
 }
 
 static void check(const struct shape *s, enum dtype type)
@@ -131,6 +173,12 @@ Test(qk_entropy, blocks_of_keys_merge)
 {
     check(&(struct shape){1, 1, 9, 1200, 4096, 0, 2, 0, 0}, DTYPE_F32);
     check(&(struct shape){2, 1, 9, 1200, 4096, 700, 2, 0, 0}, DTYPE_BF16);
+}
+
+/* Scores near 1e4, and long rows. */
+Test(qk_entropy, a_million_keys_at_an_offset_stay_within_the_promise)
+{
+    check(&(struct shape){1, 1, 2, 1 << 20, 4, 0, 2, 5e3, 0}, DTYPE_F32);
 }
 
 Test(qk_entropy, equal_keys_give_log2_of_their_number_exactly)
