@@ -1,6 +1,5 @@
 /* lanes_portable.h - the virtual lanes of lanes.h in plain C: the same operations in the same order as the vector
- * files, so that results have the same bits. fmaf() is one rounding on every machine; where the machine has no fused
- * multiply-add it is a call, and slow. */
+ * files, so that results have the same bits. fmaf() is one rounding on every machine. */
 #ifndef KERNELS_LANES_PORTABLE_H
 #define KERNELS_LANES_PORTABLE_H
 
@@ -170,6 +169,7 @@ static inline struct v16f v16f_div(struct v16f a, struct v16f b)
     return r;
 }
 
+#ifdef FP_FAST_FMAF
 static inline struct v16f v16f_fma(struct v16f a, struct v16f b, struct v16f c)
 {
     struct v16f r;
@@ -178,6 +178,33 @@ static inline struct v16f v16f_fma(struct v16f a, struct v16f b, struct v16f c)
         r.v[i] = fmaf(a.v[i], b.v[i], c.v[i]);
     return r;
 }
+#else
+/* In double the product is exact, and rounding the sum twice shows only where it came to lie in the middle between two
+ * floats, or where the float is subnormal: these rare ones are done again, by the slow fmaf() of such machines. */
+static inline struct v16f v16f_fma(struct v16f a, struct v16f b, struct v16f c)
+{
+    double sum[16];
+    uint64_t sum_bits[16];
+    uint32_t bits[16], is_odd[16], any = 0;
+    struct v16f r;
+
+    for (int i = 0; i < 16; i++)
+        sum[i] = (double)a.v[i] * (double)b.v[i] + (double)c.v[i];
+    for (int i = 0; i < 16; i++)
+        r.v[i] = (float)sum[i];
+    memcpy(sum_bits, sum, sizeof sum_bits);
+    memcpy(bits, r.v, sizeof bits);
+    for (int i = 0; i < 16; i++) {
+        is_odd[i] = (uint32_t)(((uint32_t)sum_bits[i] & 0x1fffffff) == 0x10000000) |
+                    (uint32_t)((bits[i] & 0x7fffffff) - 1 < 0x7fffff);
+        any |= is_odd[i];
+    }
+    for (int i = 0; any && i < 16; i++)
+        if (is_odd[i])
+            r.v[i] = fmaf(a.v[i], b.v[i], c.v[i]);
+    return r;
+}
+#endif
 
 static inline struct v16f v16f_max(struct v16f a, struct v16f b)
 {
