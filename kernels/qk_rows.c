@@ -176,7 +176,7 @@ struct row_stat qk_row_begin(const struct qk_entropy_args *args, const struct qk
     if (isnan(norm) || keys->n_bad[span.hi] != keys->n_bad[span.lo])
         return without_value(ROW_NAN, span.hi - span.lo, extra);
     qk_state_init(state);
-    for (size_t d = 0; d < keys->dim; d++)
+    for (size_t d = 0; extra.lse && d < keys->dim; d++)
         state->shift += scratch[d] * keys->mean[d];
     if (norm > MAX_FAST_NORM || keys->max_norm > MAX_FAST_NORM)
         return slow_row(args, keys, row, scratch, scratch + keys->dim, state, extra);
