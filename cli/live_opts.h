@@ -38,11 +38,11 @@ MUST_CHECK enum status live_options_read(struct live_options *l, const struct op
 /* Rows for the table of options. */
 #define LIVE_TEXT(n, v, k, h)                                                                                          \
     {                                                                                                                  \
-        .name = n, .kind = OPT_TEXT, .value = v, .key = k, .help = h                                                   \
+        .name = (n), .kind = OPT_TEXT, .value = (v), .key = (k), .help = (h)                                           \
     }
 #define LIVE_FLAG(n, k, h)                                                                                             \
     {                                                                                                                  \
-        .name = n, .kind = OPT_FLAG, .key = k, .help = h                                                               \
+        .name = (n), .kind = OPT_FLAG, .key = (k), .help = (h)                                                         \
     }
 #define LIVE_OPTIONS                                                                                                   \
     LIVE_TEXT("endpoint", "URL", "endpoint", "ask a live OpenAI-compatible server: http://127.0.0.1:8000/v1"),         \

@@ -93,6 +93,20 @@ static struct row_span cut(struct row_span span, size_t lo, size_t hi)
     return cut;
 }
 
+/* Scores of a row's keys, y[0] of key lo, join what is known of the row. */
+static void absorb_row(const struct qk_job *job, size_t row, struct row_span see, float *y, struct qk_state *state)
+{
+    size_t n = see.hi - see.lo;
+    int64_t sink = job->args->sink_col - see.lo;
+
+    if (job->args->softcap > 0)
+        job->isa->softcap(y, n, (float)qk_softcap_factor(job->args));
+    for (int64_t s = 0; s < SINK_KEYS; s++)
+        if (sink + s >= 0 && sink + s < (int64_t)n)
+            state->sink[s] = (double)y[sink + s];
+    job->isa->absorb(y, n, job->args->query_col + (int64_t)row - see.lo, state);
+}
+
 /* One packed group of rows against the packed tile of keys [lo, hi); `k`: the tile's panels. */
 static void group_against_tile(const struct qk_job *job, struct qk_scratch *scratch, const float *q, const float *k,
                                size_t first_row, size_t n_rows, const struct row_stat *rows, struct qk_state *states,
@@ -116,17 +130,9 @@ static void group_against_tile(const struct qk_job *job, struct qk_scratch *scra
         job->isa->scores(q, k + (j - tile.lo) * dim, dim, scratch->y + (j - lo), job->stride);
     for (size_t i = 0; i < n_rows; i++) {
         struct row_span see = cut(job->args->spans[first_row + i], tile.lo, tile.hi);
-        float *y = scratch->y + i * job->stride + (see.lo - lo);
-        int64_t sink = job->args->sink_col - see.lo;
 
-        if (see.lo == see.hi || rows[i].status != QK_PENDING)
-            continue;
-        if (job->args->softcap > 0)
-            job->isa->softcap(y, see.hi - see.lo, (float)qk_softcap_factor(job->args));
-        for (int64_t s = 0; s < SINK_KEYS; s++)
-            if (sink + s >= 0 && sink + s < (int64_t)(see.hi - see.lo))
-                states[i].sink[s] = (double)y[sink + s];
-        job->isa->absorb(y, see.hi - see.lo, job->args->query_col + (int64_t)(first_row + i) - see.lo, &states[i]);
+        if (see.lo < see.hi && rows[i].status == QK_PENDING)
+            absorb_row(job, first_row + i, see, scratch->y + i * job->stride + (see.lo - lo), &states[i]);
     }
 }
 

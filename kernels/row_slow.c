@@ -103,6 +103,14 @@ static double weight_at(const struct slow_row *r, size_t i)
     return r->args->kind == ROWS_SCORES ? exp(x - r->top) : ldexp(x, -r->exponent);
 }
 
+/* The status of a row that holds x besides what made it `status`; NaN is seen to before. */
+static enum row_status worse(enum row_status status, double x, int is_scores)
+{
+    if (isinf(x) && (x > 0 || !is_scores))
+        return status == ROW_NAN ? status : ROW_INF;
+    return x < 0 && !is_scores && status == ROW_OK ? ROW_NEGATIVE : status;
+}
+
 /* NaN before infinity before negative: what is worse names the row. Sets `top` where the row is all right. */
 static enum row_status classify(struct slow_row *r)
 {
@@ -115,10 +123,7 @@ static enum row_status classify(struct slow_row *r)
 
         if (isnan(x))
             return ROW_NAN;
-        if (isinf(x) && (x > 0 || !is_scores))
-            status = status == ROW_NAN ? status : ROW_INF;
-        else if (x < 0 && !is_scores && status == ROW_OK)
-            status = ROW_NEGATIVE;
+        status = worse(status, x, is_scores);
         max = x > max ? x : max;
     }
     r->top = max;

@@ -69,10 +69,12 @@ int64_t retry_wait(const struct transfer *t, size_t n, int64_t max_ns, uint64_t 
 {
     int64_t wait = FIRST_WAIT_NS << (n < 20 ? n - 1 : 19);
     struct rng_block b = rng_at(seed, stream, n);
+    int64_t half;
 
     if (wait > max_ns)
         wait = max_ns;
-    wait = wait / 2 + (int64_t)((double)(wait / 2) * ((double)b.word[0] / 4294967296.0));
+    half = wait / 2;
+    wait = half + (int64_t)((double)half * ((double)b.word[0] / 4294967296.0));
     if (t->retry_after_ns >= 0) /* a little apart, so that not all come back at the same moment */
         wait = t->retry_after_ns + (int64_t)((double)b.word[0] / 4294967296.0 * 5e7);
     return wait < max_ns ? wait : max_ns;

@@ -73,6 +73,7 @@ static enum status post(struct counter *c, const char *route, json_t *body, json
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     enum status st;
 
+    (void)owned; /* freed at the end */
     buf_printf(&url, "%s%s", c->address->root, route);
     st = text ? buf_check(&url, err) : error_set(err, ERR_MEMORY, "no memory for a question to the server");
     if (st == OK)

@@ -158,6 +158,19 @@ static enum status look_at_runs(const struct look *l, const struct cube *c, stru
     return OK;
 }
 
+/* "gates: 24 tasks detect 0.01 bit or more, the margin is 0.05 bit" */
+static void put_detectable(struct buf *b, const struct capacity_metric *m)
+{
+    const char *sample = m->n == 1 ? "task detects" : "tasks detect";
+
+    if (m->noise == NOISE_RUN)
+        sample = "runs on each side detect";
+    buf_printf(b, "%s: %zu %s ", m->can_gate ? "gates" : "cannot gate", m->n, sample);
+    words_quantity(b, m->mde, m->unit);
+    buf_puts(b, " or more, the margin is ");
+    words_quantity(b, m->margin, m->unit);
+}
+
 static void put_what(struct buf *b, const struct capacity_metric *m)
 {
     bool over_runs = m->noise == NOISE_RUN;
@@ -173,14 +186,7 @@ static void put_what(struct buf *b, const struct capacity_metric *m)
         buf_puts(b, over_runs ? "the accepted runs are the same to the last bit and show no noise"
                               : "one accepted run shows no noise: what it detects is known with two");
     } else {
-        buf_printf(b, "%s: %zu %s%s ", m->can_gate ? "gates" : "cannot gate", m->n,
-                   over_runs   ? "runs on each side"
-                   : m->n == 1 ? "task"
-                               : "tasks",
-                   !over_runs && m->n == 1 ? " detects" : " detect");
-        words_quantity(b, m->mde, m->unit);
-        buf_puts(b, " or more, the margin is ");
-        words_quantity(b, m->margin, m->unit);
+        put_detectable(b, m);
     }
     if (m->n_needed)
         buf_printf(b, "; about %zu %s would do", m->n_needed, over_runs ? "runs on each side" : "tasks");

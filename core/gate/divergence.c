@@ -222,6 +222,20 @@ static void put_means(struct pairs *p, size_t row, size_t column, const struct c
     p->diff[i] = diff;
 }
 
+/* The mean over a task's cells under each exchange, behind them. */
+static void put_exchanged_means(const struct pairs *p, double *out, size_t n_shifts)
+{
+    size_t shift, k;
+
+    for (shift = 0; shift < n_shifts; shift++) {
+        struct mean mean = {0, 0};
+
+        for (k = 0; k < p->n_cells; k++)
+            add(&mean, out[shift * p->n_columns + k]);
+        out[shift * p->n_columns + p->n_cells] = mean_of(&mean);
+    }
+}
+
 /* Fills a task's row, and its rows under each exchange; false when there is no pair. */
 static bool fill_task(struct pairs *p, const struct match *m, size_t task, struct mean *shifted)
 {
@@ -247,14 +261,8 @@ static bool fill_task(struct pairs *p, const struct match *m, size_t task, struc
     if (!diff.n)
         return false;
     put_means(p, p->n_tasks, p->n_cells, &all, mean_of(&diff));
-    for (shift = 0; out && shift < n_shifts; shift++) {
-        struct mean mean = {0, 0};
-
-        for (k = 0; k < p->n_cells; k++)
-            add(&mean, out[shift * p->n_columns + k]);
-        out[shift * p->n_columns + p->n_cells] = mean_of(&mean);
-    }
     if (out) {
+        put_exchanged_means(p, out, n_shifts);
         p->n_options[p->n_tasks] = n_shifts;
         p->n_rows += n_shifts;
     }

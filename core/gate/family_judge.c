@@ -65,10 +65,20 @@ static enum status add_intervals(const struct tested *t, const struct comparison
     return OK;
 }
 
+/* Of a metric that should not move, and did. */
+static enum verdict changed(const struct tested *t, const struct comparison *c)
+{
+    enum on_change on_change = t->rule->on_change;
+
+    if (on_change == ON_CHANGE_DEFAULT)
+        on_change =
+            c->prompts_equal && strncmp(t->family.metric, "attn.", 5) == 0 ? ON_CHANGE_REGRESSED : ON_CHANGE_CHANGED;
+    return on_change == ON_CHANGE_REGRESSED ? VERDICT_REGRESSED : VERDICT_CHANGED;
+}
+
 enum verdict family_moved(const struct tested *t, const struct comparison *c, const struct effect *e)
 {
     const struct family *f = &t->family;
-    enum on_change on_change = t->rule->on_change;
 
     /* NaN compares false: no margin, nothing moves beyond it. */
     if (!(fabs(e->delta) > f->margin) || !(e->p_adj <= c->policy->alpha))
@@ -79,9 +89,7 @@ enum verdict family_moved(const struct tested *t, const struct comparison *c, co
         return e->delta < 0 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
     if (f->better == BETTER_LOWER && !t->only_rises)
         return e->delta > 0 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
-    if (on_change == ON_CHANGE_DEFAULT)
-        on_change = c->prompts_equal && strncmp(f->metric, "attn.", 5) == 0 ? ON_CHANGE_REGRESSED : ON_CHANGE_CHANGED;
-    return on_change == ON_CHANGE_REGRESSED ? VERDICT_REGRESSED : VERDICT_CHANGED;
+    return changed(t, c);
 }
 
 bool family_inside(const struct family *f)

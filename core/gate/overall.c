@@ -115,20 +115,31 @@ static enum verdict whole(const struct tally *y, const struct policy *p)
     return y->primary[VERDICT_IMPROVED] ? VERDICT_IMPROVED : VERDICT_PASS;
 }
 
+/* What would decide with more runs says so itself. */
+static bool waits_for_runs(const struct tested *t)
+{
+    return t->rule->role == ROLE_PRIMARY && (t->state == FAMILY_RUN_NOISE || t->state == FAMILY_RUN_TESTED);
+}
+
+static enum status reason_of_errors(struct judgement *j, double errors, double max_errors, struct error *err)
+{
+    AUTO(buf) b = {0};
+
+    buf_printf(&b,
+               "%.3g %% of the candidate's requests failed, the policy allows %.3g %%: see to the server and run again",
+               100 * errors, 100 * max_errors);
+    TRY(buf_check(&b, err));
+    return reason(j, buf_text(&b), err);
+}
+
 static enum status reasons_of_none(struct judgement *j, const struct comparison *c, const struct tested *t,
                                    const struct tally *y, struct error *err)
 {
     AUTO(buf) b = {0};
     size_t i;
 
-    if (y->errors > c->policy->max_errors) {
-        buf_printf(&b,
-                   "%.3g %% of the candidate's requests failed, the policy allows %.3g %%: see to the server and run "
-                   "again",
-                   100 * y->errors, 100 * c->policy->max_errors);
-        TRY(buf_check(&b, err));
-        return reason(j, buf_text(&b), err);
-    }
+    if (y->errors > c->policy->max_errors)
+        return reason_of_errors(j, y->errors, c->policy->max_errors, err);
     for (i = 0; i < j->n_families; i++)
         if (is_missing(&t[i]) || (counts(&j->families[i]) && t[i].lost.n))
             TRY(family_reason(j, &j->families[i], err));
@@ -140,10 +151,8 @@ static enum status reasons_of_none(struct judgement *j, const struct comparison 
         TRY(buf_check(&b, err));
         TRY(reason(j, buf_text(&b), err));
     }
-    /* What would decide with more runs says so itself. */
     for (i = 0; i < j->n_families; i++)
-        if (t[i].rule->role == ROLE_PRIMARY && (t[i].state == FAMILY_RUN_NOISE || t[i].state == FAMILY_RUN_TESTED) &&
-            !counts(&j->families[i]))
+        if (waits_for_runs(&t[i]) && !counts(&j->families[i]))
             TRY(family_reason(j, &j->families[i], err));
     if (!y->required_missing && !y->lost && !j->n_reasons)
         TRY(reason(j, "no primary metric of the policy could be judged: both runs must have one, with a margin", err));

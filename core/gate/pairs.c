@@ -89,7 +89,7 @@ static double mean_at(const struct places *p, const double *value, size_t exchan
     double one = NAN, sum = 0;
     size_t i, n = 0;
 
-    for (i = first; i < end; i++) {
+    for (i = first; i < end && p->n > 0; i++) {
         size_t at = (i + exchange) % p->n;
         double v = value[p->run ? p->run[at] : at];
 

@@ -168,6 +168,20 @@ static enum status take_all(struct lse_rows *rows, struct dump *d, size_t n_max,
     return OK;
 }
 
+static void say_what_fits(const struct claim *fits, char *ret, size_t size)
+{
+    if (strcmp(fits->words, "scale") == 0)
+        snprintf(ret, size, "with scale %.17g they fit: write that", fits->layer.scale);
+    else if (strcmp(fits->words, "softcap") == 0)
+        snprintf(ret, size, "with softcap %g they fit: write that", fits->layer.softcap);
+    else if (strcmp(fits->words, "causal") == 0)
+        snprintf(ret, size, "with causal %d they fit: write that", fits->layer.causal);
+    else if (strcmp(fits->words, "window") == 0)
+        snprintf(ret, size, "without window they fit: write 0");
+    else
+        snprintf(ret, size, "with lse_base \"%s\" they fit: write that", fits->lse_factor < 1 ? "2" : "e");
+}
+
 /* Tries what people leave out or write wrong, one change at a time. */
 static bool explain(const struct lse_rows *rows, const struct claim *said, char *ret, size_t size)
 {
@@ -198,16 +212,7 @@ static bool explain(const struct lse_rows *rows, const struct claim *said, char 
     for (i = 0; i < n; i++) {
         if (count_fits(rows, &tries[i], &bad, &want) != rows->n)
             continue;
-        if (strcmp(tries[i].words, "scale") == 0)
-            snprintf(ret, size, "with scale %.17g they fit: write that", tries[i].layer.scale);
-        else if (strcmp(tries[i].words, "softcap") == 0)
-            snprintf(ret, size, "with softcap %g they fit: write that", tries[i].layer.softcap);
-        else if (strcmp(tries[i].words, "causal") == 0)
-            snprintf(ret, size, "with causal %d they fit: write that", tries[i].layer.causal);
-        else if (strcmp(tries[i].words, "window") == 0)
-            snprintf(ret, size, "without window they fit: write 0");
-        else
-            snprintf(ret, size, "with lse_base \"%s\" they fit: write that", tries[i].lse_factor < 1 ? "2" : "e");
+        say_what_fits(&tries[i], ret, size);
         return true;
     }
     return false;

@@ -254,39 +254,57 @@ const struct map_piece *dump_map_pieces(const struct dump_map *m, enum map_role 
     return last > first ? &a->pieces[first] : NULL;
 }
 
+/* Makes room in `t` for a piece. */
+static void take_in(struct dump_tensor *t, const struct map_piece *p)
+{
+    size_t rows = p->row0 + p->rows, cols = p->col0 + p->cols;
+
+    t->dtype = p->shape.dtype;
+    t->is_opaque = p->shape.is_opaque;
+    t->element = p->shape.element;
+    t->dim[1] = p->heads;
+    t->dim[2] = t->dim[2] > rows ? t->dim[2] : rows;
+    t->dim[3] = t->dim[3] > cols ? t->dim[3] : cols;
+}
+
+/* The same of all pieces of one sample. */
+static enum status take_in_sample(const struct dump_map *m, enum map_role role, const char *layer, size_t sample,
+                                  struct dump_tensor *t, struct error *err)
+{
+    const struct map_array *a = &m->array[role];
+    bool is_named = name_pattern_has(&a->pattern, HOLE_SAMPLE) && m->n_sample_names > 1;
+    size_t i, n = 0;
+    const struct map_piece *p = dump_map_pieces(m, role, layer, sample, &n);
+    char why[300];
+
+    if (!p) {
+        snprintf(why, sizeof why, "'%.120s' has nothing for layer %.20s%s%.60s", a->pattern.text, layer,
+                 is_named ? " of sample " : "", is_named ? m->sample_names[sample] : "");
+        return dump_map_ask(m, err, why);
+    }
+    for (i = 0; i < n; i++) {
+        if (t->dim[1] > 0 && (p[i].shape.dtype != t->dtype || p[i].heads != t->dim[1])) {
+            snprintf(why, sizeof why, "'%.120s' has another type or other heads than '%.80s'", p[i].name,
+                     a->pieces[0].name);
+            return dump_map_ask(m, err, why);
+        }
+        take_in(t, &p[i]);
+    }
+    if (!name_pattern_has(&a->pattern, HOLE_SAMPLE))
+        t->dim[0] = dump_map_along(&a->axes, &p[n - 1].shape, MAP_SAMPLES);
+    return OK;
+}
+
 enum status dump_map_tensor(const struct dump_map *m, enum map_role role, const char *layer, struct dump_tensor *ret,
                             struct error *err)
 {
     const struct map_array *a = &m->array[role];
-    size_t n_names = name_pattern_has(&a->pattern, HOLE_SAMPLE) ? m->n_sample_names : 1, s, i, n = 0;
-    struct dump_tensor t = {.dtype = N_DTYPES};
-    char why[300];
+    bool is_named = name_pattern_has(&a->pattern, HOLE_SAMPLE);
+    size_t n_names = is_named ? m->n_sample_names : 1, s;
+    struct dump_tensor t = {.dtype = N_DTYPES, .dim = {n_names, 0, 0, 0}};
 
-    for (s = 0; s < n_names; s++) {
-        const struct map_piece *p = dump_map_pieces(m, role, layer, s, &n);
-
-        if (!p) {
-            snprintf(why, sizeof why, "'%.120s' has nothing for layer %.20s%s%.60s", a->pattern.text, layer,
-                     n_names > 1 ? " of sample " : "", n_names > 1 ? m->sample_names[s] : "");
-            return dump_map_ask(m, err, why);
-        }
-        for (i = 0; i < n; i++) {
-            if (s + i > 0 && (p[i].shape.dtype != t.dtype || p[i].heads != t.dim[1])) {
-                snprintf(why, sizeof why, "'%.120s' has another type or other heads than '%.80s'", p[i].name,
-                         a->pieces[0].name);
-                return dump_map_ask(m, err, why);
-            }
-            t.dtype = p[i].shape.dtype;
-            t.is_opaque = p[i].shape.is_opaque;
-            t.element = p[i].shape.element;
-            t.dim[0] = n_names > 1 || name_pattern_has(&a->pattern, HOLE_SAMPLE)
-                           ? n_names
-                           : dump_map_along(&a->axes, &p[i].shape, MAP_SAMPLES);
-            t.dim[1] = p[i].heads;
-            t.dim[2] = t.dim[2] > p[i].row0 + p[i].rows ? t.dim[2] : p[i].row0 + p[i].rows;
-            t.dim[3] = t.dim[3] > p[i].col0 + p[i].cols ? t.dim[3] : p[i].col0 + p[i].cols;
-        }
-    }
+    for (s = 0; s < n_names; s++)
+        TRY(take_in_sample(m, role, layer, s, &t, err));
     *ret = t;
     return OK;
 }
@@ -296,7 +314,7 @@ static enum status find_sizes(struct dump_map *m, struct error *err)
 {
     enum map_role role = first_role(m), keys = role == MAP_Q ? MAP_K : role;
     const struct map_array *a = &m->array[role];
-    struct dump_tensor t;
+    struct dump_tensor t = {.dtype = N_DTYPES};
     size_t s, n = 0;
 
     TRY(dump_map_tensor(m, role, m->layers[0], &t, err));

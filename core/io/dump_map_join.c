@@ -247,21 +247,33 @@ static enum status piece_rows(struct dump_map *m, const struct map_array *a, con
     return OK;
 }
 
-/* Weight that was not stored is none. */
-static void fill_unseen(enum map_role role, enum dtype dtype, unsigned char *ret, size_t n, size_t element)
+/* -inf, its least significant byte first; *ret_n: its bytes. */
+static const unsigned char *minus_infinity(enum dtype dtype, size_t *ret_n)
 {
     static const unsigned char f16[] = {0x00, 0xfc}, bf16[] = {0x80, 0xff}, f32[] = {0, 0, 0x80, 0xff},
                                f64[] = {0, 0, 0, 0, 0, 0, 0xf0, 0xff};
-    const unsigned char *low = dtype == DTYPE_F16 ? f16 : dtype == DTYPE_F32 ? f32 : dtype == DTYPE_F64 ? f64 : bf16;
+
+    *ret_n = dtype == DTYPE_F64 ? 8 : dtype == DTYPE_F32 ? 4 : 2;
+    if (*ret_n == 8)
+        return f64;
+    if (*ret_n == 4)
+        return f32;
+    return dtype == DTYPE_F16 ? f16 : bf16;
+}
+
+/* Weight that was not stored is none. */
+static void fill_unseen(enum map_role role, enum dtype dtype, unsigned char *ret, size_t n, size_t element)
+{
     bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    size_t i, j;
+    size_t bytes, i, j;
+    const unsigned char *low = minus_infinity(dtype, &bytes);
 
     memset(ret, 0, n * element);
-    if (role != MAP_LOGITS || element < 2)
+    if (role != MAP_LOGITS || element != bytes)
         return;
     for (i = 0; i < n; i++)
-        for (j = 0; j < element; j++)
-            ret[i * element + j] = low[is_little ? j : element - 1 - j];
+        for (j = 0; j < bytes; j++)
+            ret[i * bytes + j] = low[is_little ? j : bytes - 1 - j];
 }
 
 /* Puts rows of a piece where its columns belong. */

@@ -167,13 +167,25 @@ static enum status find_lengths(struct dump_map *m, struct arena *arena, int64_t
     return dump_map_ask(m, err, why);
 }
 
+/* How many keys of each sample come before its own, were all padding on the left. Is there any? */
+static bool pad_left(const struct dump_map *m, int64_t *lengths)
+{
+    bool is_padded = false;
+    size_t i;
+
+    for (i = 0; i < m->n_samples; i++) {
+        lengths[i] = (m->keys ? m->keys[i] : (int64_t)m->n_cols) - lengths[i];
+        is_padded = is_padded || lengths[i] != 0;
+    }
+    return is_padded;
+}
+
 /* Padding on the right begins at key 0, on the left it ends with the last key. */
 static enum status find_first(struct dump_map *m, struct arena *arena, int64_t *ret, struct error *err)
 {
     struct json_at side = dump_map_place(m, "pad_side");
     const char *text = side.value ? json_string_value(side.value) : NULL;
-    bool is_padded = false, has_lengths = dump_map_said(m, "lengths") != NULL;
-    size_t i;
+    bool has_lengths = dump_map_said(m, "lengths") != NULL;
 
     if (side.value && (!text || (strcmp(text, "left") != 0 && strcmp(text, "right") != 0)))
         return json_bad(&side, err, "must be \"left\" or \"right\"");
@@ -182,16 +194,12 @@ static enum status find_first(struct dump_map *m, struct arena *arena, int64_t *
     if (!text && m->n_sample_names == 0 && stored_numbers(m, "samples/first", arena, ret))
         return OK;
     TRY(find_lengths(m, arena, ret, err));
-    for (i = 0; i < m->n_samples; i++) {
-        ret[i] = (m->keys ? m->keys[i] : (int64_t)m->n_cols) - ret[i];
-        is_padded = is_padded || ret[i] != 0;
-    }
-    if (!text && is_padded)
+    if (pad_left(m, ret) && !text)
         return dump_map_ask(m, err,
                             "samples are shorter than their keys: add \"pad_side\", \"right\" where padding follows a "
                             "sample, \"left\" where it comes before");
-    for (i = 0; i < m->n_samples && text && strcmp(text, "right") == 0; i++)
-        ret[i] = 0;
+    if (text && strcmp(text, "right") == 0)
+        memset(ret, 0, m->n_samples * sizeof *ret);
     return OK;
 }
 

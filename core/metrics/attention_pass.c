@@ -240,9 +240,7 @@ static enum status reserve_part(const struct part *part, struct error *err)
 /* What is kept of one head's rows while it is measured. */
 static size_t head_bytes(const struct part *part)
 {
-    const struct pass *p = part->pass;
-
-    return part->n * (sizeof *p->rows + sizeof *p->entropies + DIGEST_BYTES) + part->n_keys * DIGEST_BYTES;
+    return part->n * (sizeof(struct row_stat) + sizeof(double) + DIGEST_BYTES) + part->n_keys * DIGEST_BYTES;
 }
 
 /* The factors of a part's rows: few bytes beside the rows themselves. */
@@ -302,6 +300,8 @@ static enum status measure(struct part *part, struct error *err)
         TRY(dump_rows_find(&keys, part->dump, part->n_layer, part->n_sample, DUMP_PART_K, err));
     part->n_keys = is_qk ? n_seen(part) : 0;
     group = is_qk ? l->n_heads / l->n_kv_heads : rows.step_heads;
+    if (group == 0)
+        return error_set(err, ERR_INTERNAL, "layer %lld has no heads to measure", (long long)l->index);
     step = pass_fit(part->pass->memory, (l->n_heads + group - 1) / group, group * head_bytes(part)) * group;
     for (part->head = 0; part->head < l->n_heads; part->head += step) {
         part->n_heads = l->n_heads - part->head < step ? l->n_heads - part->head : step;

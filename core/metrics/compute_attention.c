@@ -8,6 +8,15 @@
 #include <assert.h>
 #include <math.h>
 
+/* A metric's value for one head, or for the whole layer. */
+static double value_of(const struct metric *m, const struct head_stats *heads, size_t n_heads, size_t head,
+                       const struct attention_options *options)
+{
+    if (m->of_head)
+        return m->of_head(&heads[head]);
+    return m->of_layer ? m->of_layer(heads, n_heads) : m->of_head_by(&heads[head], options);
+}
+
 /* A sum for a cell and how many samples (repeats of one turn) went into it. */
 static void fill_cells(struct metric_cubes *cubes, double *const *counts, const struct run *run,
                        const struct dump_layer *l, const struct dump_sample *s, const struct head_stats *heads,
@@ -23,9 +32,7 @@ static void fill_cells(struct metric_cubes *cubes, double *const *counts, const 
         size_t n = m->of_layer ? 1 : l->n_heads;
 
         for (h = 0; h < n; h++) {
-            double value = m->of_head    ? m->of_head(&heads[h])
-                           : m->of_layer ? m->of_layer(heads, l->n_heads)
-                                         : m->of_head_by(&heads[h], options);
+            double value = value_of(m, heads, l->n_heads, h, options);
             size_t cell;
 
             at[AXIS_HEAD] = h;

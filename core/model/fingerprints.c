@@ -120,7 +120,7 @@ static bool fill(void *to, const void *have, const void *from, size_t bytes)
 {
     if (have && from && memcmp(have, from, bytes) != 0)
         return false;
-    if (!have && from)
+    if (to && !have && from)
         memcpy(to, from, bytes);
     return true;
 }

@@ -50,14 +50,14 @@ struct provenance {
     int64_t context_limit;        /* tokens; 0 unknown                               */
     char *context_limit_from;     /* "option", "server", "taskset" or ""             */
     char *entropy_eps, *collapse; /* how attention was measured, as tare run takes it; "" by default */
-    bool implicit_sink, mask_checked;
-    struct dump_source *dumps; /* [n_dumps], in the run's arena */
+    struct dump_source *dumps;    /* [n_dumps], in the run's arena */
     size_t n_dumps;
     struct place observed_on, computed_on;
-    char *load;           /* how a live endpoint was asked, and how well that went: JSON; "" for other sources */
-    bool is_client_bound; /* the client, not the server, may have made the latencies: they decide nothing */
+    char *load; /* how a live endpoint was asked, and how well that went: JSON; "" for other sources */
     char *tool_version, *tool_build; /* version; compiler, flags, backends, instruction set */
     uint64_t seed;
+    bool implicit_sink, mask_checked; /* how attention was measured, too */
+    bool is_client_bound;             /* the client, not the server, may have made the latencies: they decide nothing */
     bool is_complete;
     bool is_reproducible; /* time and host left out */
 };

@@ -58,7 +58,8 @@ static enum status block_init(struct block *b, const struct signflip *s, struct 
 {
     size_t table, means;
 
-    if (!size_mul(s->n_groups, SIGNFLIP_PATTERNS * LANES, &table) || !size_mul(s->n_flips, 2 * LANES, &means))
+    if (!size_mul(s->n_groups, (size_t)SIGNFLIP_PATTERNS * LANES, &table) ||
+        !size_mul(s->n_flips, (size_t)2 * LANES, &means))
         return error_set(err, ERR_LIMIT, "%zu tasks are too many for intervals", s->n_tasks);
     TRY(mem_new(table, sizeof *b->sums, &b->sums, err));
     TRY(mem_new(table, sizeof *b->counts, &b->counts, err));

@@ -12,7 +12,7 @@ enum { N = 1000 };
 static struct taskset tasks_of(size_t n)
 {
     static struct task tasks[N];
-    static char ids[N][16];
+    static char ids[N][32];
     size_t i;
 
     for (i = 0; i < n; i++) {
