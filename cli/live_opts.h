@@ -80,7 +80,7 @@ MUST_CHECK enum status live_options_read(struct live_options *l, const struct op
         LIVE_TEXT("interleave-endpoint", "URL", NULL, "endpoint of the second (default: the same)"),                   \
         LIVE_TEXT("interleave-model", "NAME", NULL, "model of the second (default: the same)"),                        \
         LIVE_TEXT("interleave-prompt", "FILE", NULL, "prompt version of the second (default: the same)"),              \
-        LIVE_TEXT("block", "N", "block", "tasks in a block of --interleave (default: 8)"),                             \
+        LIVE_TEXT("block", "N", NULL, "tasks in a block of --interleave (default: 8)"),                                \
         LIVE_TEXT("connect-timeout", "TIME", "connect_timeout", "until a connection stands (default: 10s)"),           \
         LIVE_TEXT("first-token-timeout", "TIME", "first_token_timeout", "from sending to content (default: 5m)"),      \
         LIVE_TEXT("idle-timeout", "TIME", "idle_timeout", "between two reads of a reply (default: 60s)"),              \

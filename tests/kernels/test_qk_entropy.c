@@ -104,6 +104,8 @@ static void check_args(struct qk_entropy_args *args, const char *what)
         memcpy(first.profile, got.profile, n_buckets * sizeof *got.profile);
         has_first = true;
     }
+    args->profile = NULL;
+    args->lse = NULL;
     outputs_free(&want);
     outputs_free(&got);
     outputs_free(&first);

@@ -63,6 +63,7 @@ static void check(struct row_entropy_args *args, bool is_k90_sharp, const char *
         cr_assert(eq(sz, cases_compare_profiles(profile, want_profile, args->n_heads, (double)args->n_rows), n_buckets),
                   "%s, %s, %s: another profile", what, dtype_name(args->dtype), isas[isa]);
     }
+    args->profile = NULL;
     free(want);
     free(got);
     free(first);
