@@ -11,11 +11,7 @@
 
 void candidates_done(struct candidates *c)
 {
-    size_t i;
-
-    for (i = 0; c->runs && i < c->n; i++)
-        run_done(&c->runs[i]);
-    free(c->runs);
+    run_list_free(c->runs, c->n);
     free(c->name);
     memset(c, 0, sizeof *c);
 }

@@ -43,11 +43,7 @@ struct given {
 
 static void given_done(struct given *g)
 {
-    size_t i;
-
-    for (i = 0; g->runs && i < g->n; i++)
-        run_done(&g->runs[i]);
-    free(g->runs);
+    run_list_free(g->runs, g->n);
     memset(g, 0, sizeof *g);
 }
 

@@ -13,11 +13,7 @@
 
 void reference_done(struct reference *r)
 {
-    size_t i;
-
-    for (i = 0; r->runs && i < r->n; i++)
-        run_done(&r->runs[i]);
-    free(r->runs);
+    run_list_free(r->runs, r->n);
     free(r->name);
     baseline_done(&r->baseline);
     calibration_done(&r->calibration);

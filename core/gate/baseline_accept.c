@@ -24,11 +24,7 @@ struct runs {
 
 static void runs_done(struct runs *r)
 {
-    size_t i;
-
-    for (i = 0; i < r->n; i++)
-        run_done(&r->items[i]);
-    free(r->items);
+    run_list_free(r->items, r->n);
     memset(r, 0, sizeof *r);
 }
 

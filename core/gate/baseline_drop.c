@@ -89,16 +89,14 @@ static enum status summarise(const struct baseline *b, struct error *err)
 {
     struct run *runs = NULL;
     enum status st;
-    size_t i, n = 0;
+    size_t n = 0;
 
     TRY(mem_new(b->n_runs, sizeof *runs, &runs, err));
     for (st = OK; n < b->n_runs && st == OK; n += st == OK)
         st = baseline_run(b, n, &runs[n], err);
     if (st == OK)
         st = summary_file_write(b, runs, n, err);
-    for (i = 0; i < n; i++)
-        run_done(&runs[i]);
-    free(runs);
+    run_list_free(runs, n);
     return st;
 }
 

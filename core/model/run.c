@@ -44,6 +44,15 @@ void run_done(struct run *r)
     memset(r, 0, sizeof *r);
 }
 
+void run_list_free(struct run *list, size_t n)
+{
+    size_t i;
+
+    for (i = 0; list && i < n; i++)
+        run_done(&list[i]);
+    free(list);
+}
+
 struct cube *run_cube(const struct run *r, const char *metric)
 {
     size_t i;

@@ -41,6 +41,9 @@ struct run {
 MUST_CHECK enum status run_init(struct run *r, struct error *err);
 void run_done(struct run *r);
 
+/* run_done() of each of the first n, and the list itself, which may be NULL. */
+void run_list_free(struct run *list, size_t n);
+
 /* The cube of a metric, or NULL. */
 struct cube *run_cube(const struct run *r, const char *metric);
 
