@@ -2,7 +2,6 @@
 #ifndef CORE_BASE_CHECKED_H
 #define CORE_BASE_CHECKED_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,15 +23,6 @@ static inline bool size_add(size_t a, size_t b, size_t *ret)
     if (__builtin_add_overflow(a, b, &sum))
         return false;
     *ret = sum;
-    return true;
-}
-
-/* For an API that wants an int; false when `n` does not fit. */
-static inline bool int_from_size(size_t n, int *ret)
-{
-    if (n > (size_t)INT_MAX)
-        return false;
-    *ret = (int)n;
     return true;
 }
 

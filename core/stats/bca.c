@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/scope.h"
+#include "core/stats/each_cpu.h"
 #include "core/stats/mde.h"
 #include "core/stats/summary.h"
 #include "kernels/cpu_isa.h"
@@ -17,13 +18,6 @@
 enum { LANES = 8, BATCH = 64, BLOCKS = BATCH / LANES };
 
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
-
-/* Additions alone: every instruction set gives the same bits. */
-#if defined(__x86_64__) && defined(__linux__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
 
 /* Resampled means equal to the one seen up to rounding count as equal, by this share of the deviation. */
 static const double TIE = 1e-9;

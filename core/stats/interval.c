@@ -3,6 +3,7 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/stats/each_cpu.h"
 #include "core/stats/summary.h"
 #include "kernels/cpu_isa.h"
 #include "kernels/parallel.h"
@@ -16,13 +17,6 @@
 enum { LANES = 8, LAST = SIGNFLIP_PATTERNS - 1 };
 
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
-
-/* Additions alone: every instruction set gives the same bits. */
-#if defined(__x86_64__) && defined(__linux__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
 
 struct work {
     const struct signflip *s; /* borrowed, as all that follows */

@@ -3,6 +3,7 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/stats/each_cpu.h"
 #include "kernels/cpu_isa.h"
 #include "kernels/parallel.h"
 
@@ -16,13 +17,6 @@ enum { BLOCK = 32, LANES = 8, LINE = 8 };
 
 /* A row is added up in vectors; they may stand in any place that a double may. */
 typedef double row_part __attribute__((vector_size(LINE * sizeof(double)), aligned(sizeof(double))));
-
-/* Additions and comparisons alone: every instruction set gives the same bits. */
-#if defined(__x86_64__) && defined(__linux__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
 
 /* z is at most some sqrt(n) and its rounding error at most n^1.5 eps: far below this for a hundred thousand tasks. */
 static const double TIE = 1e-9;
