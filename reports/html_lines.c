@@ -240,32 +240,49 @@ static bool is_by_turn(const struct cube *c)
            c->noise == NOISE_TASK && c->better == BETTER_HIGHER && cube_count(c);
 }
 
-/* The metric that a reader wants first, then the others in a fold. */
-static void put_charts(struct buf *out, const struct series *s, enum axis axis, const char *first,
+/* The metric of that name, or else the first that is wanted; not `but`. NULL when there is none. */
+static const struct cube *choose(const struct run *r, const char *name, bool (*is_wanted)(const struct cube *c),
+                                 const struct cube *but)
+{
+    const struct cube *named = run_cube(r, name);
+    size_t i;
+
+    if (named && is_wanted(named) && named != but)
+        return named;
+    for (i = 0; i < r->n_cubes; i++)
+        if (is_wanted(&r->cubes[i]) && &r->cubes[i] != but)
+            return &r->cubes[i];
+    return NULL;
+}
+
+/* The two metrics that a reader wants first, then the others in a fold. */
+static void put_charts(struct buf *out, const struct series *s, enum axis axis, const char *const names[2],
                        bool (*is_wanted)(const struct cube *c))
 {
     const struct run *r = s->in->cand;
+    const struct cube *first = choose(r, names[0], is_wanted, NULL);
+    const struct cube *second = choose(r, names[1], is_wanted, first);
     size_t shown = 0, i;
-    const struct cube *top = run_cube(r, first);
 
-    if (!top || !is_wanted(top))
-        for (top = NULL, i = 0; i < r->n_cubes && !top; i++)
-            top = is_wanted(&r->cubes[i]) ? &r->cubes[i] : NULL;
-    if (!top)
+    if (!first)
         return;
     buf_puts(out, "<div class=\"pair\">\n");
-    put_chart_of(out, s, top, axis);
+    put_chart_of(out, s, first, axis);
+    if (second)
+        put_chart_of(out, s, second, axis);
+    buf_puts(out, "</div>\n");
     for (i = 0; i < r->n_cubes && shown < MOST_CHARTS; i++) {
         const struct cube *c = &r->cubes[i];
 
-        if (c == top || !is_wanted(c))
+        if (c == first || c == second || !is_wanted(c))
             continue;
-        if (shown == 1)
-            buf_puts(out, "</div>\n<details><summary>More charts</summary>\n<div class=\"pair\">\n");
+        if (shown == 0)
+            buf_puts(out, "<details><summary>More charts</summary>\n<div class=\"pair\">\n");
         put_chart_of(out, s, c, axis);
         shown++;
     }
-    buf_puts(out, shown > 1 ? "</div></details>\n" : "</div>\n");
+    if (shown)
+        buf_puts(out, "</div></details>\n");
 }
 
 static bool any(const struct run *r, bool (*is_wanted)(const struct cube *c))
@@ -281,6 +298,7 @@ static bool any(const struct run *r, bool (*is_wanted)(const struct cube *c))
 void html_attention(struct buf *out, const struct series *s)
 {
     static const char *const maps[] = {"attn.entropy_norm", "attn.entropy", "attn.max_weight"};
+    static const char *const first[] = {"attn.entropy", "attn.entropy_norm"};
     size_t i;
 
     if (!any(s->in->cand, is_by_layer))
@@ -289,7 +307,7 @@ void html_attention(struct buf *out, const struct series *s)
              "<section id=\"attention\"><h2>Attention</h2>\n<p class=\"lead\">Where the heads look. Entropy is high "
              "when a head spreads its attention, low when it fixes on few tokens. A shift says that the inside moved; "
              "what it means for replies stands in the quality metrics.</p>\n");
-    put_charts(out, s, AXIS_LAYER, "attn.entropy", is_by_layer);
+    put_charts(out, s, AXIS_LAYER, first, is_by_layer);
     for (i = 0; i < sizeof maps / sizeof *maps; i++)
         if (series_cube(s, maps[i]) && series_cube(s, maps[i])->axes & AXIS_BIT(AXIS_HEAD)) {
             html_heat(out, s, maps[i]);
@@ -301,12 +319,14 @@ void html_attention(struct buf *out, const struct series *s)
 
 void html_turns(struct buf *out, const struct series *s)
 {
+    static const char *const first[] = {"intent.alignment", "intent.entities"};
+
     if (!any(s->in->cand, is_by_turn))
         return;
     buf_puts(
         out,
         "<section id=\"turns\"><h2>Intent over turns</h2>\n<p class=\"lead\">How far replies fulfil what each turn "
         "asks, from 0 to 1. Later turns have fewer tasks, so their bars are longer.</p>\n");
-    put_charts(out, s, AXIS_TURN, "intent.alignment", is_by_turn);
+    put_charts(out, s, AXIS_TURN, first, is_by_turn);
     buf_puts(out, "</section>\n");
 }

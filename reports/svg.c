@@ -21,7 +21,7 @@ void svg_range(double *lo, double *hi, double pad)
     *hi = fmin(*hi, MOST);
     length = *hi - *lo;
     if (!(length > fabs(*hi) * 1e-12)) {
-        length = fmax(fabs(*hi) * 0.2, 1e-6);
+        length = fabs(*hi) > 0 ? fmax(fabs(*hi) * 0.2, 1e-6) : 1; /* of nothing but zeros any will do */
         *lo -= length / 2;
         *hi += length / 2;
     }
