@@ -281,6 +281,8 @@ const struct command cmd_run = {
         "from the dumps where they are found unchanged, and copied otherwise.",
     .examples = "tare run --taskset tasksets/smoke --replay tasksets/smoke/recording/v2 \\\n"
                 "         --dump tasksets/smoke/recording/v2/attention.h5 -o out/v2.h5\n"
+                "tare run --taskset tasksets/smoke --prompt tasksets/smoke/prompts/v1.json \\\n"
+                "         --endpoint http://127.0.0.1:8000/v1 --concurrency 8 -o out/live.h5\n"
                 "tare run --dump layers-0-8.h5 layers-9-17.h5 -o attention.h5\n"
                 "tare run --dump attentions.npy --layout map.json -o attention.h5\n"
                 "tare run --replay out/v2.h5 -o again.h5",

@@ -12,7 +12,7 @@ const struct exit_meaning exit_meanings[6] = {
     {EXIT_USAGE, "wrong usage or configuration"},
     {EXIT_NO_VERDICT, "no verdict: not comparable, no baseline, partial run, nothing measured, or inconclusive where "
                       "the policy demands a decision"},
-    {EXIT_SOURCE, "a source or file failed: recording, dump, disk"},
+    {EXIT_SOURCE, "a source or file failed: endpoint, recording, dump, disk"},
     {EXIT_INTERNAL, "internal error"},
 };
 
