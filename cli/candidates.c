@@ -5,6 +5,7 @@
 #include "core/base/scope.h"
 #include "core/base/sha256.h"
 #include "core/io/runfile.h"
+#include "core/model/observed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ void candidates_done(struct candidates *c)
     memset(c, 0, sizeof *c);
 }
 
-static enum status check_apart(const char *const *paths, size_t n, struct error *err)
+/* Two replays of one recording are two files and still one observation. */
+static enum status check_apart(const struct run *runs, const char *const *paths, size_t n, struct error *err)
 {
     struct sha256 *hash = NULL;
     enum status st = OK;
@@ -28,7 +30,7 @@ static enum status check_apart(const char *const *paths, size_t n, struct error 
     for (i = 0; i < n && st == OK; i++) {
         st = sha256_file(&hash[i], paths[i], err);
         for (k = 0; k < i && st == OK; k++)
-            if (strcmp(hash[k].hex, hash[i].hex) == 0)
+            if (strcmp(hash[k].hex, hash[i].hex) == 0 || observed_twice(&runs[k], &runs[i]))
                 st = error_set(err, ERR_USAGE,
                                "'%s' and '%s' are the same run: counted twice it would look like one without noise",
                                paths[k], paths[i]);
@@ -56,6 +58,6 @@ enum status candidates_read(struct candidates *c, const char *const *paths, size
         TRY(runfile_read(&c->runs[c->n], paths[c->n], err));
         c->n++;
     }
-    TRY(check_apart(paths, n, err));
+    TRY(check_apart(c->runs, paths, n, err));
     return give_name(c, paths[0], n, err);
 }

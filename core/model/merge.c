@@ -3,6 +3,7 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
+#include "core/model/observed.h"
 
 #include <math.h>
 #include <string.h>
@@ -287,6 +288,10 @@ enum status run_merge(struct run *into, const struct run *from, struct error *er
     size_t i;
 
     TRY(check_same(into, from, err));
+    if (observed_twice(into, from))
+        return error_set(err, ERR_USAGE,
+                         "holds replies that the runs before it hold already, to the nanosecond: counted "
+                         "twice they would look like repeats without noise");
     shift = repeat_shift(into, from);
     TRY(add_axes(&axes, &into->axes, 0, &into->arena, err));
     TRY(add_axes(&axes, &from->axes, shift, &into->arena, err));

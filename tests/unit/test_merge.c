@@ -41,6 +41,17 @@ static void give(struct run *r, const char *task, int64_t repeat, double value, 
     c->values[cube_index(c, at)] = value;
 }
 
+/* The one read of give() as two, of a byte each. */
+static void split(struct run *r)
+{
+    free(r->events);
+    r->events = calloc(2, sizeof *r->events);
+    r->n_events = r->cap_events = 2;
+    r->exchanges[0].n_events = 2;
+    r->events[0].len = r->events[1].len = 1;
+    r->events[1].offset = 1;
+}
+
 Test(merge, shards_keep_their_repeats_and_bytes)
 {
     AUTO(run) a = {0};
@@ -73,6 +84,34 @@ Test(merge, the_same_request_again_is_another_repeat)
     cr_assert(eq(sz, a.axes.n[AXIS_REPEAT], 2));
     cr_assert(c->values[0] == 10 && c->values[1] == 12);
     cr_assert(eq(i64, a.exchanges[1].repeat, 2));
+}
+
+Test(merge, refuses_the_same_observation_as_a_repeat)
+{
+    AUTO(run) a = {0};
+    AUTO(run) b = {0};
+    AUTO(run) later = {0};
+
+    give(&a, "one", 1, 10, "ab");
+    give(&b, "one", 2, 10, "ab");
+    give(&later, "one", 2, 10, "ab");
+    split(&a);
+    split(&b);
+    split(&later);
+    later.events[1].t_ns++;
+    cr_assert(run_merge(&a, &b, &err) == ERR_USAGE);
+    cr_assert(strstr(err.message, "counted twice") != NULL, "%s", err.message);
+    cr_assert(run_merge(&a, &later, &err) == OK, "%s", err.message);
+}
+
+Test(merge, takes_two_equal_replies_that_came_in_one_read_each)
+{
+    AUTO(run) a = {0};
+    AUTO(run) b = {0};
+
+    give(&a, "one", 1, 10, "ab");
+    give(&b, "one", 2, 10, "ab");
+    cr_assert(run_merge(&a, &b, &err) == OK, "%s", err.message);
 }
 
 Test(merge, refuses_what_is_not_the_same_run)
