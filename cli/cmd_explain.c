@@ -27,9 +27,12 @@ static void list_metrics(struct buf *out)
 {
     size_t n, i;
     const struct metric *const *all = metrics_all(&n);
+    int width = 0;
 
     for (i = 0; i < n; i++)
-        buf_printf(out, "%-26s%-8s%-18s%s\n", all[i]->name, strcmp(all[i]->unit, "1") == 0 ? "-" : all[i]->unit,
+        width = (int)strlen(all[i]->name) > width ? (int)strlen(all[i]->name) : width;
+    for (i = 0; i < n; i++)
+        buf_printf(out, "%-*s  %-8s%-18s%s\n", width, all[i]->name, strcmp(all[i]->unit, "1") == 0 ? "-" : all[i]->unit,
                    direction_words(all[i]->better), all[i]->help);
     buf_puts(out, "\n'tare explain METRIC' gives the definition and a worked example.\n");
 }

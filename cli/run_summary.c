@@ -41,14 +41,17 @@ static bool is_remark(const struct note *n)
 void run_summary_say(const struct run *run, const char *path)
 {
     size_t n_tasks = run->axes.n[AXIS_TASK], n_dumps = run->provenance.n_dumps, i;
+    int width = 0;
 
     message_say("%zu task%s, %zu request%s, %zu dump%s", n_tasks, plural(n_tasks), run->n_exchanges,
                 plural(run->n_exchanges), n_dumps, plural(n_dumps));
+    for (i = 0; i < run->n_cubes; i++)
+        width = (int)strlen(run->cubes[i].metric) > width ? (int)strlen(run->cubes[i].metric) : width;
     for (i = 0; i < run->n_cubes; i++) {
         const struct cube *c = &run->cubes[i];
         struct span s = cube_span_by_unit(c, 0, NULL); /* as the reports count */
 
-        message_say("  %-22s mean %-10.5g %-3s over %zu %s%s", c->metric, s.mean,
+        message_say("  %-*s mean %-10.5g %-4s over %zu %s%s", width, c->metric, s.mean,
                     strcmp(c->unit, "1") == 0 ? "" : c->unit, s.n, noise_counts(c->noise), plural(s.n));
     }
     for (i = 0; i < run->n_notes && i < MAX_NOTES; i++)
