@@ -62,6 +62,12 @@ const char *command_similar(const char *name);
         .name = "seed", .letter = 's', .kind = OPT_TEXT, .value = "N", .key = "seed",                                  \
         .help = "seed of the random signs (default: 0)"                                                                \
     }
+#define OPTION_TEST_DEVICE                                                                                             \
+    {                                                                                                                  \
+        .name = "device", .kind = OPT_TEXT, .value = "auto|cpu|cuda",                                                  \
+        .help =                                                                                                        \
+            "where permutation tests count, to the same result; auto takes a GPU for what keeps the CPU for seconds"   \
+    }
 #define OPTION_MAX_FINDINGS                                                                                            \
     {                                                                                                                  \
         .name = "max-findings", .kind = OPT_TEXT, .value = "N", .key = "max_findings",                                 \

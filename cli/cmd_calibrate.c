@@ -10,6 +10,8 @@
 #include "core/gate/calibration_file.h"
 #include "core/gate/repeats.h"
 #include "core/io/runfile.h"
+#include "kernels/backend.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ static const struct opt options[] = {
      .value = "N",
      .help = "sets of runs made by exchanging tasks between the runs (default: 400)"},
     OPTION_SEED,
+    OPTION_TEST_DEVICE,
     OPTION_PROJECT,
 };
 
@@ -92,6 +95,7 @@ static enum status run(struct call *c, struct error *err)
     AUTO(buf) json = {0};
     uint64_t seed, n;
 
+    TRY(backend_set_test_device(opts_text(&c->opts, "device", "auto"), err));
     TRY(opts_u64(&c->opts, "seed", 0, INT64_MAX, 0, &seed, err));
     TRY(opts_u64(&c->opts, "exchanges", 1, MAX_EXCHANGES, N_EXCHANGES, &n, err));
     TRY(present_policy(&policy, &c->opts, err));

@@ -36,6 +36,7 @@ static const struct opt options[] = {
      .help = "verdicts that fail beside regressed: inconclusive,changed (default: as the policy says)"},
     {.name = "exit-zero", .kind = OPT_FLAG, .help = "exit 0 whatever the verdict; still 3 where there is none"},
     OPTION_SEED,
+    OPTION_TEST_DEVICE,
     OPTION_MAX_FINDINGS,
     OPTION_PROJECT,
 };

@@ -20,6 +20,7 @@ static const struct opt options[] = {
     OPTION_BASELINES,
     OPTION_POLICY,
     OPTION_SEED,
+    OPTION_TEST_DEVICE,
     OPTION_MAX_FINDINGS,
     OPTION_PROJECT,
 };

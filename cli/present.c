@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/place.h"
 #include "core/base/scope.h"
+#include "kernels/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ enum status present_check(struct report_input *in, const struct opts *o, struct 
     uint64_t max;
     size_t n, i;
 
+    TRY(backend_set_test_device(opts_text(o, "device", "auto"), err));
     TRY(opts_u64(o, "max-findings", 0, SIZE_MAX, 50, &max, err));
     in->max_findings = (size_t)max;
     in->is_verbose = opts_flag(o, "verbose");

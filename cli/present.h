@@ -15,7 +15,7 @@ bool present_takes(const char *word);
 /* The policy of --policy: a file, or the name of one that ships. */
 MUST_CHECK enum status present_policy(struct policy *ret, const struct opts *o, struct error *err);
 
-/* Suffixes of all files of -o and the number of --max-findings: before anything is computed. */
+/* Suffixes of all files of -o, the number of --max-findings, the device of --device: before anything is computed. */
 MUST_CHECK enum status present_check(struct report_input *in, const struct opts *o, struct error *err);
 
 /* Writes the files of -o, and JSON with --json to the call's output. */

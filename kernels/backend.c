@@ -41,6 +41,7 @@ static const struct backend cpu = {
     .row_begin = cpu_row_begin,
     .row_end = cpu_row_end,
     .qk_entropy = qk_entropy_cpu,
+    .maxt_count = maxt_count_cpu,
     .host_alloc = cpu_host_alloc,
     .host_free = free,
 };
@@ -52,6 +53,7 @@ static const struct backend cuda = {
     .row_begin = row_entropy_cuda_begin,
     .row_end = row_entropy_cuda_end,
     .qk_entropy = qk_entropy_cuda,
+    .maxt_count = maxt_count_cuda,
     .host_alloc = backend_cuda_host_alloc,
     .host_free = backend_cuda_host_free,
 };
@@ -103,6 +105,43 @@ enum status backend_choose(const char *device, const struct backend **ret, struc
     }
     *ret = &cpu;
     return OK;
+}
+
+/* Where permutation tests count; NULL: "auto". */
+static const struct backend *test_device;
+
+enum status backend_set_test_device(const char *device, struct error *err)
+{
+    const struct backend *chosen = NULL;
+
+    if (strcmp(device, "auto") != 0)
+        TRY(backend_choose(device, &chosen, err));
+    test_device = chosen;
+    return OK;
+}
+
+/* Additions that the CPU makes in some seconds: a device that was never asked takes one to begin. */
+static bool is_worth_a_device(const struct maxt_count_args *args)
+{
+    static const double worth = 1e11;
+
+    return (double)args->n_draws * (double)args->n_cells * (double)args->n_tasks >= worth * cpu_threads();
+}
+
+enum status backend_maxt_count(const struct maxt_count_args *args, int64_t *ret_hits, int64_t *ret_hits_max,
+                               struct error *err)
+{
+    const struct backend *device = test_device ? test_device : &cpu;
+
+    if (!test_device && is_worth_a_device(args)) {
+        struct error ignored = {0};
+
+        TRY(backend_choose("auto", &device, err));
+        if (device != &cpu && device->maxt_count(args, ret_hits, ret_hits_max, &ignored) == OK)
+            return OK;
+        device = &cpu;
+    }
+    return device->maxt_count(args, ret_hits, ret_hits_max, err);
 }
 
 enum status backend_set_isa(const char *isa, struct error *err)

@@ -3,6 +3,7 @@
 #define KERNELS_BACKEND_H
 
 #include "core/base/error.h"
+#include "kernels/maxt_count.h"
 #include "kernels/qk_entropy.h"
 #include "kernels/row_entropy.h"
 
@@ -19,6 +20,8 @@ struct backend {
                              struct error *err);
     enum status (*row_end)(struct row_work *work, struct error *err);
     enum status (*qk_entropy)(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
+    enum status (*maxt_count)(const struct maxt_count_args *args, int64_t *ret_hits, int64_t *ret_hits_max,
+                              struct error *err);
     void *(*host_alloc)(
         size_t bytes); /* buffers that kernels read: aligned to 64, pinned under CUDA; NULL on failure */
     void (*host_free)(void *p);
@@ -37,6 +40,12 @@ void backend_set_threads(int n);
 
 /* Device memory that one call of a CUDA kernel may take; 0: 1 GiB. */
 void backend_set_memory(size_t bytes);
+
+/* Where permutation tests count from now on, in words as backend_choose() has them. "auto" takes CUDA for what would
+ * keep the CPU for seconds, and the CPU wherever that fails: the counts are the same. */
+MUST_CHECK enum status backend_set_test_device(const char *device, struct error *err);
+MUST_CHECK enum status backend_maxt_count(const struct maxt_count_args *args, int64_t *ret_hits, int64_t *ret_hits_max,
+                                          struct error *err);
 
 bool backend_has_cuda(void); /* compiled in */
 

@@ -67,7 +67,7 @@ enum status gemm_ready(struct error *err)
 
         return error_set(
             err, ERR_DEVICE,
-            "queries and keys on the GPU need " CUBLAS_SONAME(
+            "products on the GPU need " CUBLAS_SONAME(
                 CUBLAS_VER_MAJOR) " of the CUDA toolkit: "
                                   "%.200s; install it, name its folder in LD_LIBRARY_PATH, or use the device cpu",
             why ? why : "not found");

@@ -24,7 +24,7 @@ c_flags=(-std=c11 -O2 -I. -D_GNU_SOURCE -ffp-contract=off -fno-math-errno)
 build_c() {
     local source extra
     for source in kernels/*.c core/base/{error,mem,similar,rng}.c tests/ref/*.c tests/support/{kernel_cases,close}.c \
-        tests/gpu/gpu_check.c; do
+        tests/gpu/*.c; do
         extra=()
         case $source in
             *_avx2.c) extra=(-mavx2 -mfma -mf16c) ;;
@@ -44,7 +44,7 @@ build_harness() {
     for name in cuda_harness gemm_host; do
         "${CXX:-c++}" "${flags[@]}" -c "tests/support/$name.cpp" -o "$work/$name.o" || return 1
     done
-    for name in row_entropy qk_entropy device_time backend_cuda; do
+    for name in row_entropy qk_entropy maxt_count device_time backend_cuda; do
         "${CXX:-c++}" "${flags[@]}" -Wno-unknown-pragmas -x c++ -include tests/support/cuda_harness.h \
             -c "kernels/$name.cu" -o "$work/$name.o" || return 1
     done
@@ -102,7 +102,7 @@ report() {
     local arch source code=0 first=1 sass
     printf '{\n  "kernels": ['
     for arch in 80 90 100; do
-        for source in kernels/{row,qk}_entropy.cu; do
+        for source in kernels/{row_entropy,qk_entropy,maxt_count}.cu; do
             "$nvcc" -std=c++17 -O3 "-arch=sm_$arch" -I. -D_GNU_SOURCE -Xptxas -v -cubin "$source" \
                 -o "$work/$arch.$(basename "$source").cubin" >"$work/log" 2>&1 || fail 2 "$(tail -1 "$work/log")"
             sass=

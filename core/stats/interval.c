@@ -3,9 +3,9 @@
 #include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
-#include "core/stats/each_cpu.h"
 #include "core/stats/summary.h"
 #include "kernels/cpu_isa.h"
+#include "kernels/each_cpu.h"
 #include "kernels/parallel.h"
 
 #include <math.h>

@@ -1,66 +1,31 @@
 #include "core/stats/maxt.h"
 
-#include "core/base/checked.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
-#include "core/stats/each_cpu.h"
-#include "kernels/cpu_isa.h"
-#include "kernels/parallel.h"
+#include "kernels/backend.h"
+#include "kernels/maxt_count.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A group's table of all sums that its tasks can give turns several additions into one look-up: a row of the table has
- * the sums of BLOCK cells. LANES draws are taken together, so that the largest of each is found side by side. */
-enum { BLOCK = 32, LANES = 8, LINE = 8 };
-
-/* A row is added up in vectors; they may stand in any place that a double may. */
-typedef double row_part __attribute__((vector_size(LINE * sizeof(double)), aligned(sizeof(double))));
 
 /* z is at most some sqrt(n) and its rounding error at most n^1.5 eps: far below this for a hundred thousand tasks. */
 static const double TIE = 1e-9;
 
 /* What one call works with. */
 struct work {
-    const struct maxt *m;
-    const double *part, *z; /* borrowed */
-    size_t n_cells;
-    size_t *order; /* owned: [n_used] cells, ascending by z            */
-    size_t *row;   /* owned: [n_tasks] the first of a task's rows      */
-    size_t *at;    /* owned: [n_groups] where a group's table begins   */
-    size_t n_used, n_table;
-    struct chunk *chunks; /* owned */
-    size_t n_chunks;
+    size_t *order; /* owned: [n] cells that are tested, ascending by z */
+    double *limit; /* owned: [n] what counts as at least z             */
+    size_t n;
+    int64_t *hits, *hits_max; /* owned: [n] */
 };
-
-/* Some of the draws, counted by one thread. */
-struct chunk {
-    size_t first, n;          /* draws                                              */
-    double *max;              /* owned: [n rounded up to LANES] largest z so far    */
-    void *memory;             /* owned: holds the table                             */
-    double *table;            /* n_table, at the beginning of a cache line          */
-    int64_t *hits, *hits_max; /* owned: [n_used] */
-};
-
-static void chunk_done(struct chunk *c)
-{
-    free(c->max);
-    free(c->memory);
-    free(c->hits);
-    free(c->hits_max);
-}
 
 static void work_done(struct work *w)
 {
-    size_t i;
-
-    for (i = 0; w->chunks && i < w->n_chunks; i++)
-        chunk_done(&w->chunks[i]);
-    free(w->chunks);
     free(w->order);
-    free(w->row);
-    free(w->at);
+    free(w->limit);
+    free(w->hits);
+    free(w->hits_max);
     memset(w, 0, sizeof *w);
 }
 
@@ -81,68 +46,6 @@ size_t maxt_groups(const size_t *n_options, size_t n_tasks, size_t *ret)
     return n;
 }
 
-static size_t n_patterns(const struct maxt *m, size_t group)
-{
-    size_t i, n = 1;
-
-    for (i = m->first[group]; i < m->first[group + 1]; i++)
-        n *= m->n_options[i];
-    return n;
-}
-
-static enum status work_init(struct work *w, struct error *err)
-{
-    const struct maxt *m = w->m;
-    size_t i, rows = 0, patterns = 0;
-
-    TRY(mem_new(m->n_tasks, sizeof *w->row, &w->row, err));
-    TRY(mem_new(m->n_groups, sizeof *w->at, &w->at, err));
-    for (i = 0; i < m->n_tasks; i++) {
-        w->row[i] = rows;
-        rows += m->n_options[i];
-    }
-    for (i = 0; i < m->n_groups; i++) {
-        w->at[i] = patterns * BLOCK;
-        patterns += n_patterns(m, i);
-    }
-    w->n_table = patterns * BLOCK;
-    return mem_new(w->n_cells, sizeof *w->order, &w->order, err);
-}
-
-static enum status chunk_init(struct chunk *c, const struct work *w, size_t first, size_t n, struct error *err)
-{
-    enum { CACHE_LINE = 64 };
-    size_t room;
-
-    c->first = first;
-    c->n = n;
-    if (!size_add(w->n_table, CACHE_LINE / sizeof *c->table, &room))
-        return error_set(err, ERR_LIMIT, "%zu tasks are too many to compare", w->m->n_tasks);
-    TRY(mem_new(room, sizeof *c->table, &c->memory, err));
-    c->table = (double *)(((uintptr_t)c->memory + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-    TRY(mem_new(n + LANES, sizeof *c->max, &c->max, err));
-    TRY(mem_new(w->n_used, sizeof *c->hits, &c->hits, err));
-    return mem_new(w->n_used, sizeof *c->hits_max, &c->hits_max, err);
-}
-
-/* The draws in as many pieces as threads are worth their start. */
-static enum status cut_draws(struct work *w, struct error *err)
-{
-    static const size_t worth = 1 << 24; /* additions */
-    size_t all = w->m->n_draws, threads = (size_t)cpu_threads(), i;
-
-    while (threads > 1 && all / threads * (w->m->n_groups + 1) < worth / (w->n_used + 1))
-        threads--;
-    TRY(mem_new(threads, sizeof *w->chunks, &w->chunks, err));
-    w->n_chunks = threads;
-    for (i = 0; i < threads; i++) {
-        size_t first = all * i / threads;
-
-        TRY(chunk_init(&w->chunks[i], w, first, all * (i + 1) / threads - first, err));
-    }
-    return OK;
-}
-
 struct seen {
     double z;
     size_t cell;
@@ -157,148 +60,30 @@ static int by_z(const void *a, const void *b)
     return (x->cell > y->cell) - (x->cell < y->cell);
 }
 
-static enum status sort_cells(struct work *w, struct error *err)
+static enum status sort_cells(struct work *w, const double *z, size_t n_cells, struct error *err)
 {
-    const double *z = w->z;
     struct seen *seen = NULL;
     size_t k;
 
-    TRY(mem_new(w->n_cells, sizeof *seen, &seen, err));
-    for (k = 0; k < w->n_cells; k++) {
+    TRY(mem_new(n_cells, sizeof *w->order, &w->order, err));
+    TRY(mem_new(n_cells, sizeof *w->limit, &w->limit, err));
+    TRY(mem_new(n_cells, sizeof *w->hits, &w->hits, err));
+    TRY(mem_new(n_cells, sizeof *w->hits_max, &w->hits_max, err));
+    TRY(mem_new(n_cells, sizeof *seen, &seen, err));
+    for (k = 0; k < n_cells; k++) {
         if (isnan(z[k]))
             continue;
-        seen[w->n_used].z = z[k];
-        seen[w->n_used++].cell = k;
+        seen[w->n].z = z[k];
+        seen[w->n++].cell = k;
     }
-    if (w->n_used)
-        qsort(seen, w->n_used, sizeof *seen, by_z);
-    for (k = 0; k < w->n_used; k++)
+    if (w->n)
+        qsort(seen, w->n, sizeof *seen, by_z);
+    for (k = 0; k < w->n; k++) {
         w->order[k] = seen[k].cell;
+        w->limit[k] = seen[k].z - TIE;
+    }
     free(seen);
     return OK;
-}
-
-/* Adds one task's choices to the rows of its group: `stride` patterns on, the task takes its next choice. */
-static void add_task(double *rows, size_t patterns, size_t stride, size_t n_options, const double *part, size_t n_cells,
-                     const size_t *cell, size_t n)
-{
-    size_t p, k;
-
-    for (p = 0; p < patterns; p++) {
-        const double *choice = part + p / stride % n_options * n_cells;
-
-        for (k = 0; k < n; k++)
-            rows[p * BLOCK + k] += choice[cell[k]];
-    }
-}
-
-/* The sums of each group for the cells order[first, first + n). */
-static void make_tables(const struct work *w, double *table, size_t first, size_t n)
-{
-    const struct maxt *m = w->m;
-    size_t g, i;
-
-    for (i = 0; i < w->n_table; i++)
-        table[i] = 0;
-    for (g = 0; g < m->n_groups; g++) {
-        size_t patterns = n_patterns(m, g), stride = 1;
-
-        for (i = m->first[g]; i < m->first[g + 1]; i++) {
-            add_task(table + w->at[g], patterns, stride, m->n_options[i], w->part + w->row[i] * w->n_cells, w->n_cells,
-                     w->order + first, n);
-            stride *= m->n_options[i];
-        }
-    }
-}
-
-/* LANES draws of a block: their sums, cell by cell, into sums [BLOCK][LANES]. Draws behind the last repeat it. */
-FOR_EACH_CPU static void add_up(const struct work *w, const double *table, const size_t draw[LANES], double *sums)
-{
-    const struct maxt *m = w->m;
-    size_t lane, g, k;
-
-    for (lane = 0; lane < LANES; lane++) {
-        const uint8_t *pattern = m->pattern + draw[lane];
-        row_part a = {0}, b = {0}, c = {0}, d = {0};
-        double *to = sums + lane;
-
-        for (g = 0; g < m->n_groups; g++) {
-            const row_part *row = (const row_part *)(table + w->at[g] + (size_t)pattern[g * m->n_draws] * BLOCK);
-
-            a += row[0];
-            b += row[1];
-            c += row[2];
-            d += row[3];
-        }
-        for (k = 0; k < LINE; k++) {
-            to[k * LANES] = a[k];
-            to[(LINE + k) * LANES] = b[k];
-            to[((size_t)2 * LINE + k) * LANES] = c[k];
-            to[((size_t)3 * LINE + k) * LANES] = d[k];
-        }
-    }
-}
-
-/* hits, hits_max: [n][LANES] */
-FOR_EACH_CPU static void compare(const double *sums, const double *limit, size_t n, double max[LANES], int64_t *hits,
-                                 int64_t *hits_max)
-{
-    size_t k, lane;
-
-    for (k = 0; k < n; k++)
-        for (lane = 0; lane < LANES; lane++) {
-            double z = fabs(sums[k * LANES + lane]);
-
-            max[lane] = z > max[lane] ? z : max[lane];
-            hits[k * LANES + lane] += z >= limit[k];
-            hits_max[k * LANES + lane] += max[lane] >= limit[k];
-        }
-}
-
-/* What is no draw of its own must hit nothing. */
-static void silence(double *sums, double *max, size_t lane)
-{
-    size_t k;
-
-    max[lane] = -INFINITY;
-    for (k = 0; k < BLOCK; k++)
-        sums[k * LANES + lane] = NAN;
-}
-
-/* Adds the chunk's hits for the n cells from `first` on. */
-static void count_block(const struct work *w, struct chunk *c, size_t first, size_t n)
-{
-    int64_t hits[BLOCK * LANES] = {0}, hits_max[BLOCK * LANES] = {0};
-    double limit[BLOCK], sums[BLOCK * LANES];
-    size_t f, k, lane;
-
-    for (k = 0; k < n; k++)
-        limit[k] = w->z[w->order[first + k]] - TIE;
-    make_tables(w, c->table, first, n);
-    for (f = 0; f < c->n; f += LANES) {
-        size_t draw[LANES], real = c->n - f < LANES ? c->n - f : LANES;
-
-        for (lane = 0; lane < LANES; lane++)
-            draw[lane] = c->first + (lane < real ? f + lane : f);
-        add_up(w, c->table, draw, sums);
-        for (lane = real; lane < LANES; lane++)
-            silence(sums, c->max + f, lane);
-        compare(sums, limit, n, c->max + f, hits, hits_max);
-    }
-    for (k = 0; k < n * LANES; k++) {
-        c->hits[first + k / LANES] += hits[k];
-        c->hits_max[first + k / LANES] += hits_max[k];
-    }
-}
-
-static void count_chunk(void *context, size_t item, int thread)
-{
-    const struct work *w = context;
-    size_t first;
-
-    (void)thread;
-    for (first = 0; first < w->n_used; first += BLOCK)
-        count_block(w, &w->chunks[item], first, w->n_used - first < BLOCK ? w->n_used - first : BLOCK);
 }
 
 static double share(const struct maxt *m, int64_t hits)
@@ -308,21 +93,15 @@ static double share(const struct maxt *m, int64_t hits)
     return (double)(hits + 1) / (double)(m->n_draws + 1);
 }
 
-static void give(const struct work *w, double *ret_p, double *ret_p_adj)
+/* Step down: no cell is more significant than one with a larger z. */
+static void give(const struct work *w, const struct maxt *m, double *ret_p, double *ret_p_adj)
 {
     double floor_p = 0;
-    size_t k, i;
+    size_t k;
 
-    /* Step down: no cell is more significant than one with a larger z. */
-    for (k = w->n_used; k-- > 0;) {
-        int64_t hits = 0, hits_max = 0;
-
-        for (i = 0; i < w->n_chunks; i++) {
-            hits += w->chunks[i].hits[k];
-            hits_max += w->chunks[i].hits_max[k];
-        }
-        floor_p = fmax(floor_p, share(w->m, hits_max));
-        ret_p[w->order[k]] = share(w->m, hits);
+    for (k = w->n; k-- > 0;) {
+        floor_p = fmax(floor_p, share(m, w->hits_max[k]));
+        ret_p[w->order[k]] = share(m, w->hits[k]);
         ret_p_adj[w->order[k]] = floor_p;
     }
 }
@@ -330,12 +109,21 @@ static void give(const struct work *w, double *ret_p, double *ret_p_adj)
 enum status maxt_test(const struct maxt *m, const double *part, const double *z, size_t n_cells, double *ret_p,
                       double *ret_p_adj, struct error *err)
 {
-    AUTO(work) w = {.m = m, .part = part, .z = z, .n_cells = n_cells};
+    struct maxt_count_args args = {.n_tasks = m->n_tasks,
+                                   .n_groups = m->n_groups,
+                                   .n_draws = m->n_draws,
+                                   .n_options = m->n_options,
+                                   .first = m->first,
+                                   .pattern = m->pattern,
+                                   .part = part,
+                                   .n_columns = n_cells};
+    AUTO(work) w = {0};
 
-    TRY(work_init(&w, err));
-    TRY(sort_cells(&w, err));
-    TRY(cut_draws(&w, err));
-    parallel_for(w.n_chunks, (int)w.n_chunks, count_chunk, &w);
-    give(&w, ret_p, ret_p_adj);
+    TRY(sort_cells(&w, z, n_cells, err));
+    args.n_cells = w.n;
+    args.column = w.order;
+    args.limit = w.limit;
+    TRY(backend_maxt_count(&args, w.hits, w.hits_max, err));
+    give(&w, m, ret_p, ret_p_adj);
     return OK;
 }

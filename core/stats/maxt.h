@@ -6,8 +6,9 @@
  * rate however the cells depend on each other. Sums equal up to rounding count as equal.
  *
  * This is the matrix product of signs and differences with the maxima taken as the sums appear, so that the product is
- * never stored; in double, so that no tie breaks. It is no call of a BLAS on purpose: an SGEMM alone, whose product
- * would have to be read again and its ties recounted in double, takes over half of the time that all of this does. */
+ * never stored; counted by kernels/maxt_count.h, on the CPU in double, so that no tie breaks. There it is no call of a
+ * BLAS on purpose: an SGEMM alone, whose product would have to be read again and its ties recounted in double, takes
+ * over half of the time that all of this does. On CUDA it is cuBLAS, and the counts are the same. */
 #ifndef CORE_STATS_MAXT_H
 #define CORE_STATS_MAXT_H
 

@@ -5,6 +5,7 @@
  *   gpu_check bandwidth [small]    rates, on random data */
 #include "kernels/backend_cuda.h"
 #include "kernels/device_time.h"
+#include "tests/gpu/gpu_counts.h"
 #include "tests/ref/ref.h"
 #include "tests/support/kernel_cases.h"
 
@@ -214,6 +215,19 @@ static void qk_case(const struct shape *s, enum dtype type)
     free(k);
 }
 
+static void counts_case(size_t n_tasks, size_t n_cells, size_t n_draws, bool is_tied)
+{
+    struct counts_result r;
+    struct error err = {0};
+    char name[128];
+
+    snprintf(name, sizeof name, "counts%s, %zu tasks, %zu cells, %zu draws", is_tied ? " of ties" : "", n_tasks,
+             n_cells, n_draws);
+    if (gpu_counts(n_tasks, n_cells, n_draws, is_tied, 1, &r, &err) != OK)
+        give_up(name, &err);
+    report(name, 0, r.is_same, r.is_same ? "" : "other counts than the CPU");
+}
+
 static void correctness(void)
 {
     static const size_t lengths[] = {1, 31, 32, 33, 257, 1023, 1025, 2049, 4097, 17001, 70001};
@@ -233,6 +247,12 @@ static void correctness(void)
     for (size_t i = 0; i < n_shapes; i++)
         for (int type = 0; type < N_DTYPES; type++)
             qk_case(&shapes[i], (enum dtype)type);
+    for (int is_tied = 0; is_tied < 2; is_tied++) {
+        counts_case(7, 3, 64, is_tied);
+        counts_case(33, 600, is_small ? 300 : 10000, is_tied);
+        if (!is_small)
+            counts_case(200, 1024, 20000, is_tied);
+    }
     printf("\n  ]\n");
 }
 
@@ -354,6 +374,21 @@ static void host_speed(void)
     free(spans);
 }
 
+/* The permutation test from host memory to counts on the host. */
+static void counts_speed(void)
+{
+    struct counts_result r;
+    struct error err = {0};
+
+    if ((is_small ? gpu_counts(20, 40, 200, false, 2, &r, &err) : gpu_counts(200, 4096, 100000, false, 3, &r, &err)) !=
+        OK)
+        give_up("counts", &err);
+    printf("    \"counts\": {\"tasks\": %zu, \"cells\": %zu, \"draws\": %zu, \"cpu_s\": %.4g, \"device_s\": %.4g, "
+           "\"same\": %s},\n",
+           r.n_tasks, r.n_cells, r.n_draws, r.cpu_s, r.device_s, r.is_same ? "true" : "false");
+    has_failed |= !r.is_same;
+}
+
 static void bandwidth(void)
 {
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F8_E4M3};
@@ -378,6 +413,7 @@ static void bandwidth(void)
         for (size_t i = 0; i < (is_small ? 1 : sizeof large / sizeof *large); i++)
             qk_speed(is_small ? &small : &large[i], qk_types[t]);
     printf("\n    ],\n");
+    counts_speed();
     host_speed();
     printf("  }\n");
 }

@@ -95,6 +95,11 @@ template <typename T> T __shfl_down_sync(unsigned mask, T value, unsigned step)
     return harness_shuffle(mask, value, lane + step < 32 ? lane + step : lane);
 }
 
+inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+
 inline unsigned __ballot_sync(unsigned mask, int predicate)
 {
     return harness_ballot(mask, predicate);

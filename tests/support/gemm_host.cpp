@@ -1,10 +1,18 @@
-/* The face of kernels/gemm.h on the CPU: products in double, rounded to float once, as good as any GPU's. What the
- * product does not reach keeps what it had. */
+/* The face of kernels/gemm.h on the CPU: products in double, rounded to float once, as good as any GPU's, unless the
+ * test asks for coarse ones. What the product does not reach keeps what it had. */
 #include "kernels/gemm.h"
 
 #include "kernels/dtype.h"
+#include "tests/support/cuda_harness_control.h"
 
 #include <cstdint>
+
+static bool adds_in_float;
+
+void harness_coarse_products(int is_coarse)
+{
+    adds_in_float = is_coarse != 0;
+}
 
 enum status gemm_ready(struct error *)
 {
@@ -25,9 +33,11 @@ enum status gemm_start(const struct gemm_tile *t, int, void *, struct error *err
             for (size_t j = 0; j < t->n_keys; j++) {
                 double sum = 0;
 
-                for (size_t d = 0; d < t->depth; d++)
+                for (size_t d = t->depth; d-- > 0;) {
                     sum += element(t, t->q, h * t->q_stride + i * t->depth + d) *
                            element(t, t->k, h * t->k_stride + j * t->depth + d);
+                    sum = adds_in_float ? (double)(float)sum : sum;
+                }
                 t->scores[h * t->score_stride + i * t->pitch + j] = (float)sum;
             }
     return OK;
