@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static void add_place(struct desc *d, const char *key, const struct place *p)
 {
@@ -48,6 +49,31 @@ static void add_provenance(struct desc *d, const struct provenance *p)
     desc_text(d, at, "tool_version", p->tool_version);
     desc_text(d, at, "tool_build", p->tool_build);
     desc_bool(d, at, "reproducible", p->is_reproducible);
+}
+
+static bool is_plain_name(const char *key)
+{
+    return key[0] && strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key);
+}
+
+/* How requests were sent, and what the client measured of itself; a file may say anything here. */
+static void add_load(struct desc *d, const struct provenance *p)
+{
+    json_t *load = json_loads(p->load, 0, NULL), *at, *value;
+    const char *key;
+
+    if (!json_is_object(load)) {
+        json_decref(load);
+        return;
+    }
+    at = desc_object(d, d->root, "load");
+    json_object_foreach (load, key, value) {
+        bool is_scalar = !json_is_object(value) && !json_is_array(value);
+
+        if (is_scalar && is_plain_name(key) && json_object_set(at, key, value))
+            d->failed = true;
+    }
+    json_decref(load);
 }
 
 static void add_dumps(struct desc *d, const struct provenance *p)
@@ -173,6 +199,7 @@ enum status inspect_run(struct desc *d, const struct run *run, const char *path,
     add_provenance(d, &run->provenance);
     add_place(d, "observed_on", &run->provenance.observed_on);
     add_place(d, "computed_on", &run->provenance.computed_on);
+    add_load(d, &run->provenance);
     add_dumps(d, &run->provenance);
     add_axes(d, &run->axes);
     add_cubes(d, run);
