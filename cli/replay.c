@@ -5,6 +5,7 @@
 #include "core/base/scope.h"
 #include "core/io/recording.h"
 #include "core/io/runfile.h"
+#include "core/metrics/compute.h"
 #include "core/metrics/registry.h"
 
 #include <math.h>
@@ -223,6 +224,13 @@ static void restore(const struct replay *r, const struct run *run, const struct 
     to->values[cube_index(to, at)] = is_there ? from->values[cube_index(from, old)] : NAN;
 }
 
+static bool reads_words(const struct cube *c)
+{
+    const struct metric *m = metric_find(c->metric);
+
+    return m && m->reads_words;
+}
+
 /* Cubes that only redacted replies had values for are not computed at all: they come over whole. */
 static enum status add_missing(const struct replay *r, struct run *run, struct error *err)
 {
@@ -232,7 +240,7 @@ static enum status add_missing(const struct replay *r, struct run *run, struct e
         const struct cube *from = &r->cubes[i];
         AUTO(cube) to = {0};
 
-        if (is_attention(from) || !metric_find(from->metric) || run_cube(run, from->metric))
+        if (!reads_words(from) || run_cube(run, from->metric))
             continue;
         TRY(cube_init(&to, from->metric, from->version, from->axes, &run->axes, err));
         TRY(cube_describe(&to, from->unit, from->help, from->better, from->noise, err));
@@ -242,22 +250,64 @@ static enum status add_missing(const struct replay *r, struct run *run, struct e
     return OK;
 }
 
+static void restore_cells(const struct replay *r, struct run *run, struct cube *to)
+{
+    const struct cube *from = stored_cube(r, to);
+    bool is_all = metric_find(to->metric)->compares_words;
+    size_t i;
+
+    for (i = 0; i < run->n_exchanges; i++)
+        if (is_all || run->exchanges[i].is_redacted)
+            restore(r, run, from, to, &run->exchanges[i]);
+}
+
+/* The last of the run's notes that stood before the stored one; 0: none did. */
+static size_t place_of_note(const struct replay *r, size_t stored, const struct run *run)
+{
+    size_t n;
+
+    while (stored-- > 0)
+        for (n = run->n_notes; n > 0; n--)
+            if (strcmp(run->notes[n - 1].code, r->notes[stored].code) == 0 &&
+                strcmp(run->notes[n - 1].text, r->notes[stored].text) == 0)
+                return n;
+    return 0;
+}
+
+/* What was noted of the words comes back to where it stood. */
+static enum status restore_notes(const struct replay *r, struct run *run, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < r->n_notes; i++) {
+        size_t at = place_of_note(r, i, run), before = run->n_notes;
+        struct note n;
+
+        if (!compute_notes_words(r->notes[i].code))
+            continue;
+        TRY(run_note(run, err, r->notes[i].code, "%s", r->notes[i].text));
+        if (run->n_notes == before)
+            continue;
+        n = run->notes[before];
+        memmove(run->notes + at + 1, run->notes + at, (before - at) * sizeof n);
+        run->notes[at] = n;
+    }
+    return OK;
+}
+
 enum status replay_restore_redacted(const struct replay *r, struct run *run, struct error *err)
 {
-    size_t i, k;
+    size_t i;
 
     if (!replay_is_redacted(run))
         return OK;
-    for (i = 0; i < run->n_cubes; i++) {
-        const struct cube *from = stored_cube(r, &run->cubes[i]);
-
-        if (is_attention(&run->cubes[i]))
-            continue;
-        for (k = 0; k < run->n_exchanges; k++)
-            if (run->exchanges[k].is_redacted)
-                restore(r, run, from, &run->cubes[i], &run->exchanges[k]);
-    }
-    return add_missing(r, run, err);
+    for (i = 0; i < run->n_cubes; i++)
+        if (reads_words(&run->cubes[i]))
+            restore_cells(r, run, &run->cubes[i]);
+    TRY(add_missing(r, run, err));
+    TRY(restore_notes(r, run, err));
+    compute_forget_turns(run);
+    return compute_turns(run, err);
 }
 
 enum status replay_mention_dumps(const char *path, size_t n_used, struct error *err)

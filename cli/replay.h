@@ -34,7 +34,7 @@ MUST_CHECK enum status replay_copy_attention(const struct replay *r, struct run 
 /* Whether words of replies were left out of the run when it was made. */
 bool replay_is_redacted(const struct run *run);
 
-/* What was computed from words that are gone: the stored values of those replies; after compute_replies(). */
+/* What was computed from words that are gone: the stored values and notes of those replies; after compute_replies(). */
 MUST_CHECK enum status replay_restore_redacted(const struct replay *r, struct run *run, struct error *err);
 
 /* Says so when the recording at `path` names dumps and none is used: its attention would stay out without a word. */

@@ -27,8 +27,9 @@ void chunk_clear(struct chunk *c)
     buf_clear(&c->model);
     buf_clear(&c->error);
     c->n_pieces = 0;
-    c->prompt_tokens = c->completion_tokens = -1;
-    c->has_reasoning = c->has_tool_call = c->is_error = c->is_garbage = false;
+    c->prompt_tokens = c->completion_tokens = c->cached_tokens = c->reasoning_tokens = c->total_tokens = -1;
+    c->n_tokens = -1;
+    c->has_reasoning = c->has_tool_call = c->has_refusal = c->is_error = c->is_garbage = false;
 }
 
 void chunk_words(struct buf *ret, const char *text, size_t len, size_t max)
@@ -137,18 +138,37 @@ static int64_t token_count(const json_t *usage, const char *key)
     return (int64_t)n;
 }
 
+/* Into *to when the server tells a believable count. */
+static void take_count(int64_t *to, const json_t *usage, const char *key)
+{
+    int64_t n = token_count(usage, key);
+
+    if (n >= 0)
+        *to = n;
+}
+
+/* What a cache had of the prompt, and what of the answer was reasoning: servers have put it in several places. */
+static void take_details(struct chunk *c, const json_t *usage)
+{
+    take_count(&c->cached_tokens, usage, "prompt_cache_hit_tokens");
+    take_count(&c->cached_tokens, usage, "cached_tokens");
+    take_count(&c->cached_tokens, json_object_get(usage, "prompt_tokens_details"), "cached_tokens");
+    take_count(&c->reasoning_tokens, usage, "reasoning_tokens");
+    take_count(&c->reasoning_tokens, json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
+    take_count(&c->total_tokens, usage, "total_tokens");
+}
+
 static void take_usage(struct chunk *c, const json_t *usage, const char *prompt, const char *completion)
 {
     int64_t n;
 
     if (!json_is_object(usage))
         return;
+    take_details(c, usage);
     n = token_count(usage, prompt);
     if (n > 0) /* no model reads an empty prompt: 0 stands for "not counted" */
         c->prompt_tokens = n;
-    n = token_count(usage, completion);
-    if (n >= 0)
-        c->completion_tokens = n;
+    take_count(&c->completion_tokens, usage, completion);
 }
 
 static void put_content(struct chunk *c, const json_t *text)
@@ -228,10 +248,25 @@ static void take_reasoning(struct chunk *c, const json_t *message)
     }
 }
 
+/* One id, or one log-probability, a token. */
+static void take_token_list(struct chunk *c, const json_t *choice)
+{
+    const json_t *logprobs = json_object_get(choice, "logprobs");
+    const json_t *list = json_object_get(choice, "token_ids");
+
+    if (!json_is_array(list))
+        list = json_object_get(logprobs, "content");
+    if (!json_is_array(list))
+        list = json_object_get(logprobs, "tokens");
+    if (json_array_size(list))
+        c->n_tokens = (c->n_tokens < 0 ? 0 : c->n_tokens) + (int64_t)json_array_size(list);
+}
+
 static void take_message(struct chunk *c, const json_t *message)
 {
     take_content(c, json_object_get(message, "content"));
     take_content(c, json_object_get(message, "refusal"));
+    c->has_refusal |= is_text(json_object_get(message, "refusal"));
     take_reasoning(c, message);
     take_calls(c, message);
 }
@@ -248,6 +283,7 @@ static void take_choice(struct chunk *c, const json_t *choice)
     take_message(c, json_object_get(choice, "message"));
     take_content(c, json_object_get(choice, "text"));
     take_reasoning(c, choice);
+    take_token_list(c, choice);
     set(&c->finish_reason, json_object_get(choice, "finish_reason"));
 }
 
@@ -280,6 +316,7 @@ static void take_object(struct chunk *c, const json_t *top)
         take_generation(c, top);
     take_usage(c, json_object_get(json_object_get(top, "x_groq"), "usage"), "prompt_tokens", "completion_tokens");
     take_usage(c, json_object_get(top, "usage"), "prompt_tokens", "completion_tokens");
+    take_count(&c->cached_tokens, json_object_get(top, "timings"), "cache_n");
     set(&c->model, json_object_get(top, "model"));
     if (find_error(top))
         take_error(c, find_error(top));

@@ -19,7 +19,11 @@ struct chunk {
     struct buf error;                         /* owned: the server's words                                        */
     uint64_t n_pieces;                        /* objects that brought text, reasoning or a piece of a tool call   */
     int64_t prompt_tokens, completion_tokens; /* -1: none, or not a believable number             */
+    int64_t cached_tokens, reasoning_tokens;  /* parts of those two; -1 likewise                  */
+    int64_t total_tokens;                     /* -1 likewise                                      */
+    int64_t n_tokens;                         /* in this text, by its token ids or log-probabilities; -1: not told */
     bool has_reasoning, has_tool_call;        /* not empty                                        */
+    bool has_refusal;                         /* the text is the server's `refusal`               */
     bool is_error;
     bool is_garbage; /* something in the text is no JSON object; what stands before it was read   */
     /* Half of a character that a server cut in two: the first of a UTF-16 pair, 0 when none. It is kept over

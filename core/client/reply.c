@@ -6,6 +6,7 @@
 #include "core/client/chunk.h"
 #include "core/client/http.h"
 #include "core/client/refusal.h"
+#include "core/client/reply_tokens.h"
 #include "core/client/sse.h"
 
 #include <stdlib.h>
@@ -34,6 +35,8 @@ struct reader {
     struct reply *reply;
     struct chunk chunk;
     size_t read, last_read; /* of the piece being fed; of the last content; SIZE_MAX before the first */
+    int64_t counted;        /* tokens that usage told of so far                                       */
+    int64_t total_tokens;   /* as usage tells; -1                                                     */
     bool has_bad_object;    /* an event that begins like JSON and is not */
 };
 
@@ -54,6 +57,7 @@ void reply_done(struct reply *r)
     buf_done(&r->error);
     buf_done(&r->model);
     buf_done(&r->finish_reason);
+    free(r->arrivals);
 }
 
 const char *reply_state_name(enum reply_state s)
@@ -84,7 +88,34 @@ static enum status keep_piece(void *ctx, const unsigned char *bytes, size_t len,
     return OK;
 }
 
-static void note_content(struct reader *rd, int64_t t_ns)
+/* Tokens of the event being read; -1 where it does not tell. */
+static int64_t event_tokens(const struct reader *rd)
+{
+    const struct chunk *c = &rd->chunk;
+
+    if (c->n_tokens >= 0)
+        return c->n_tokens;
+    return c->completion_tokens > rd->counted ? c->completion_tokens - rd->counted : -1;
+}
+
+static enum status note_arrival(struct reader *rd, int64_t t_ns, struct error *err)
+{
+    struct reply *r = rd->reply;
+    int64_t n_tokens = event_tokens(rd);
+    struct arrival *a;
+
+    if (rd->read != rd->last_read) {
+        TRY(mem_grow(&r->arrivals, &r->cap_arrivals, r->n_arrivals + 1, sizeof *r->arrivals, err));
+        r->arrivals[r->n_arrivals++] = (struct arrival){.t_ns = t_ns};
+    }
+    a = &r->arrivals[r->n_arrivals - 1];
+    a->n_pieces += rd->chunk.n_pieces;
+    a->n_tokens = n_tokens < 0 || a->n_tokens < 0 ? -1 : a->n_tokens + n_tokens;
+    rd->last_read = rd->read;
+    return OK;
+}
+
+static enum status note_content(struct reader *rd, int64_t t_ns, struct error *err)
 {
     struct reply *r = rd->reply;
 
@@ -94,9 +125,7 @@ static void note_content(struct reader *rd, int64_t t_ns)
     r->last_content_ns = t_ns;
     if (rd->chunk.content.len && r->first_visible_ns == NS_UNKNOWN)
         r->first_visible_ns = t_ns;
-    if (rd->read != rd->last_read)
-        r->n_reads_with_content++;
-    rd->last_read = rd->read;
+    return note_arrival(rd, t_ns, err);
 }
 
 static void set_text(struct buf *to, const struct buf *from)
@@ -107,29 +136,48 @@ static void set_text(struct buf *to, const struct buf *from)
     buf_append(to, from->data, from->len);
 }
 
+static void take_counts(struct reader *rd)
+{
+    struct reply *r = rd->reply;
+    const struct chunk *c = &rd->chunk;
+
+    if (c->prompt_tokens >= 0)
+        r->prompt_tokens = c->prompt_tokens;
+    if (c->completion_tokens >= 0)
+        r->completion_tokens = c->completion_tokens;
+    if (c->completion_tokens >= 0 && c->n_pieces) /* text that was held back comes with the next content */
+        rd->counted = c->completion_tokens;
+    if (c->cached_tokens >= 0)
+        r->cached_tokens = c->cached_tokens;
+    if (c->reasoning_tokens >= 0)
+        r->reasoning_tokens = c->reasoning_tokens;
+    if (c->total_tokens >= 0)
+        rd->total_tokens = c->total_tokens;
+}
+
 /* Moves what the chunk says into the reply. */
-static void take_chunk(struct reader *rd, int64_t t_ns)
+static enum status take_chunk(struct reader *rd, int64_t t_ns, struct error *err)
 {
     struct reply *r = rd->reply;
     const struct chunk *c = &rd->chunk;
 
     buf_append(&r->text, buf_text(&c->content), c->content.len);
     if (c->n_pieces)
-        note_content(rd, t_ns);
+        TRY(note_content(rd, t_ns, err));
+    r->end_ns = t_ns;
     set_text(&r->finish_reason, &c->finish_reason);
     set_text(&r->model, &c->model);
     r->has_reasoning |= c->has_reasoning;
     r->has_tool_calls |= c->has_tool_call;
-    if (c->prompt_tokens >= 0)
-        r->prompt_tokens = c->prompt_tokens;
-    if (c->completion_tokens >= 0)
-        r->completion_tokens = c->completion_tokens;
+    r->has_refusal |= c->has_refusal;
+    take_counts(rd);
     if (c->is_error && r->state != REPLY_ERROR) {
         r->state = REPLY_ERROR;
         chunk_words(&r->error, buf_text(&c->error), c->error.len, MAX_ERROR_WORDS);
     }
     if (c->is_garbage)
         r->n_bad_events++;
+    return OK;
 }
 
 static size_t first_visible_byte(const char *text, size_t len)
@@ -172,6 +220,7 @@ static enum status on_event(void *ctx, const struct sse_event *e, struct error *
         return OK;
     if (is_done_mark(e)) {
         rd->reply->done_seen = true;
+        rd->reply->end_ns = e->t_ns;
         return OK;
     }
     if (e->data[at] != '{' && e->data[at] != '[') {
@@ -186,8 +235,7 @@ static enum status on_event(void *ctx, const struct sse_event *e, struct error *
         rd->chunk.is_error = true;
         chunk_words(&rd->chunk.error, e->data, e->len, MAX_ERROR_WORDS);
     }
-    take_chunk(rd, e->t_ns);
-    return OK;
+    return take_chunk(rd, e->t_ns, err);
 }
 
 static enum status read_stream(struct reader *rd, const struct body *b, struct error *err)
@@ -240,7 +288,7 @@ static enum status read_whole(struct reader *rd, const struct body *b, struct er
         chunk_words(&rd->chunk.error, text.data + at, text.len - at, MAX_ERROR_WORDS);
     }
     rd->read = b->pieces[b->n - 1].read;
-    take_chunk(rd, b->pieces[b->n - 1].t_ns);
+    TRY(take_chunk(rd, b->pieces[b->n - 1].t_ns, err));
     if (r->error.len == 0 && is_failure(r->status))
         chunk_words(&r->error, text.data + at, text.len - at, MAX_ERROR_WORDS);
     return OK;
@@ -268,28 +316,6 @@ static bool is_event_stream(const struct http *h, const struct body *b)
     if (head[0] == '{' || head[0] == '[')
         return false;
     return type && strncasecmp(type, "text/event-stream", 17) == 0;
-}
-
-/* Counts of the reply itself, else of the plain request, else of its content chunks. */
-static void choose_tokens(struct reply *r, const struct exchange *x)
-{
-    if (r->completion_tokens == 0 && r->n_content_chunks > 0)
-        r->completion_tokens = -1; /* it did send some */
-    if (r->prompt_tokens >= 0) {
-        r->prompt_tokens_from = TOKENS_FROM_STREAM;
-    } else if (x->prompt_tokens >= 0) {
-        r->prompt_tokens = x->prompt_tokens;
-        r->prompt_tokens_from = TOKENS_FROM_PLAIN;
-    }
-    if (r->completion_tokens >= 0) {
-        r->completion_tokens_from = TOKENS_FROM_STREAM;
-    } else if (x->completion_tokens >= 0) {
-        r->completion_tokens = x->completion_tokens;
-        r->completion_tokens_from = TOKENS_FROM_PLAIN;
-    } else if (r->is_stream && r->n_content_chunks > 0) {
-        r->completion_tokens = (int64_t)r->n_content_chunks;
-        r->completion_tokens_from = TOKENS_FROM_CHUNKS;
-    }
 }
 
 static bool ends_cleanly(const struct reply *r, const struct http *h, bool is_closed)
@@ -323,7 +349,7 @@ static enum reply_state judge(const struct reader *rd)
 }
 
 static enum status feed_all(struct http *h, struct body *b, const struct exchange *x, const struct read_event *events,
-                            const unsigned char *bytes, bool *ret_is_closed, struct error *err)
+                            const unsigned char *bytes, bool *ret_is_closed, int64_t *ret_first_ns, struct error *err)
 {
     bool is_closed = false;
     size_t i;
@@ -333,6 +359,8 @@ static enum status feed_all(struct http *h, struct body *b, const struct exchang
 
         b->read = i;
         is_closed |= e->len == 0;
+        if (e->len && *ret_first_ns == NS_UNKNOWN)
+            *ret_first_ns = e->t_ns;
         if (e->len)
             TRY(http_feed(h, bytes + e->offset, (size_t)e->len, e->t_ns, err));
     }
@@ -366,7 +394,8 @@ static void start(struct reply *r, const struct exchange *x)
     r->scheduled_ns = x->scheduled_ns;
     r->tokens_sent = x->tokens_sent_is_estimate ? 0 : x->tokens_sent;
     r->first_content_ns = r->last_content_ns = r->first_visible_ns = NS_UNKNOWN;
-    r->prompt_tokens = r->completion_tokens = -1;
+    r->first_byte_ns = r->end_ns = NS_UNKNOWN;
+    r->prompt_tokens = r->completion_tokens = r->cached_tokens = r->reasoning_tokens = -1;
 }
 
 static enum status read_reply(struct reply *r, const struct exchange *x, const struct read_event *events,
@@ -374,7 +403,7 @@ static enum status read_reply(struct reply *r, const struct exchange *x, const s
 {
     AUTO(body) body = {0};
     AUTO(http) http = {0};
-    AUTO(reader) rd = {.reply = r, .last_read = SIZE_MAX};
+    AUTO(reader) rd = {.reply = r, .last_read = SIZE_MAX, .total_tokens = -1};
     struct http_sink sink = {.on_body = keep_piece, .ctx = &body};
     bool is_closed;
 
@@ -383,7 +412,7 @@ static enum status read_reply(struct reply *r, const struct exchange *x, const s
         http_init(&http, sink);
     else
         TRY(http_init_body(&http, sink, x->status, x->headers, err));
-    TRY(feed_all(&http, &body, x, events, bytes, &is_closed, err));
+    TRY(feed_all(&http, &body, x, events, bytes, &is_closed, &r->first_byte_ns, err));
     r->status = http.status ? http.status : x->status;
     TRY(read_body(&rd, &http, &body, err));
     r->is_clean_end = ends_cleanly(r, &http, is_closed);
@@ -392,7 +421,7 @@ static enum status read_reply(struct reply *r, const struct exchange *x, const s
         if (r->error.len == 0)
             chunk_words(&r->error, x->failure, strlen(x->failure), MAX_ERROR_WORDS);
     }
-    choose_tokens(r, x);
+    reply_settle_tokens(r, x, rd.total_tokens);
     if (r->error.len == 0 && http.is_bad)
         buf_puts(&r->error, http.why);
     r->is_context_overflow = refusal_is_for_length(r->status, buf_text(&r->error));

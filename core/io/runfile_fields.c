@@ -33,6 +33,8 @@ static const struct runfile_field provenance_fields[] = {
     {"collapse", FIELD_TEXT, P(collapse), "when a head has collapsed: bits,weight,samples"},
     {"implicit_sink", FIELD_BOOL, P(implicit_sink), "1 when what a row lacks to 1 was one key's more"},
     {"mask_checked", FIELD_BOOL, P(mask_checked), "1 when weights that the mask hides were read too"},
+    {"goodput", FIELD_TEXT, P(goodput), "limits of latency that a good request keeps, ms"},
+    {"single_tokens_per_s", FIELD_TEXT, P(single_tokens_per_s), "tokens/s of a run with one request at a time"},
     {"tool_version", FIELD_TEXT, P(tool_version), "version of tare"},
     {"tool_build", FIELD_TEXT, P(tool_build), "compiler, flags, backends and instruction set of tare"},
     {"seed", FIELD_U64, P(seed), "seed of every random number"},

@@ -9,6 +9,7 @@
 #include "core/model/taskset.h"
 #include "kernels/backend.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Extends the run's axes by the tasks, turns, repeats of its exchanges and of the dumps' samples, and by the dumps'
@@ -17,8 +18,12 @@
 MUST_CHECK enum status compute_axes(struct run *run, const struct taskset *tasks, struct dump *const *dumps,
                                     size_t n_dumps, struct error *err);
 
-/* Cubes of every metric with of_reply; a metric with no value at all adds no cube. `tasks` may be NULL. */
+/* Cubes of every metric with of_reply or of_workload; a metric with no value at all adds no cube. `tasks` may be NULL.
+ * Where a reply's words were left out, metrics that compare_words have no value and are not noted. */
 MUST_CHECK enum status compute_replies(struct run *run, const struct taskset *tasks, struct error *err);
+
+/* Whether notes with this code tell of the replies' words: they cannot be found again where those were left out. */
+bool compute_notes_words(const char *code);
 
 /* Cubes of every metric with of_turns, from the cubes that are there; compute_replies() ends with it. Forgetting drops
  * them, for runs that are joined: a conversation may lie in parts. */

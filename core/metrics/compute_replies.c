@@ -1,17 +1,48 @@
+#include "core/base/num.h"
 #include "core/base/scope.h"
 #include "core/metrics/compute.h"
 #include "core/metrics/compute_cubes.h"
+#include "core/metrics/goals.h"
+#include "core/metrics/twins.h"
+#include "core/metrics/workload.h"
 
 #include <string.h>
+
+enum { SHARE_CACHED_PERCENT = 50 };
 
 /* What the run's reader must know of its replies as a whole. */
 struct tally {
     size_t n_failed, n_tokens_from_chunks, n_tokens_from_plain, n_cut_short;
+    int64_t cached_tokens, prompt_tokens; /* of the replies whose server tells what it had cached */
 };
+
+/* One pass over the exchanges: its cubes, and what it gathers for those that need all of them. */
+struct pass {
+    struct run *run;
+    const struct intent *intent; /* NULL without a task set */
+    struct goals goals;
+    struct metric_cubes cubes;
+    struct workload load;
+    struct twins twins;
+    struct tally tally;
+    bool has_redacted;
+};
+
+static void pass_done(struct pass *p)
+{
+    metric_cubes_done(&p->cubes);
+    workload_done(&p->load);
+    twins_done(&p->twins);
+}
+
+bool compute_notes_words(const char *code)
+{
+    return strcmp(code, "identical-replies") == 0 || strcmp(code, "reply-too-long") == 0;
+}
 
 static bool reads_reply(const struct metric *metric)
 {
-    return metric->of_reply != NULL;
+    return metric->of_reply || metric->of_workload;
 }
 
 /* The name that the server gave itself; a second name in one run is worth a note, since an alias may have moved. */
@@ -43,6 +74,10 @@ static enum status see_reply(struct run *run, const struct exchange *x, const st
     tally->n_tokens_from_chunks += r->completion_tokens_from == TOKENS_FROM_CHUNKS;
     tally->n_tokens_from_plain += r->completion_tokens_from == TOKENS_FROM_PLAIN;
     tally->n_cut_short += reply_was_cut_short(r);
+    if (r->cached_tokens >= 0 && r->prompt_tokens > 0) {
+        tally->cached_tokens += r->cached_tokens;
+        tally->prompt_tokens += r->prompt_tokens;
+    }
     if (reply_has_answer(r))
         return OK;
     tally->n_failed++;
@@ -66,6 +101,12 @@ static enum status note_tally(struct run *run, const struct tally *tally, struct
             run, err, "tokens-from-plain",
             "%zu of %zu streams brought no token count: the server's count of a plain request of the same text is used",
             tally->n_tokens_from_plain, run->n_exchanges));
+    if (tally->prompt_tokens && tally->cached_tokens * 100 >= tally->prompt_tokens * SHARE_CACHED_PERCENT)
+        TRY(run_note(
+            run, err, "warm-cache",
+            "%lld of %lld prompt tokens came from the server's cache: times to first token are those of a warm "
+            "cache, compare them with no cold ones",
+            (long long)tally->cached_tokens, (long long)tally->prompt_tokens));
     return OK;
 }
 
@@ -85,52 +126,103 @@ static enum status score_intent(struct run *run, const struct intent *intent, co
     return OK;
 }
 
-static enum status compute_one(struct run *run, const struct intent *intent, const struct exchange *x,
-                               struct metric_cubes *cubes, struct tally *tally, struct error *err)
+static void place(const struct run *run, const struct exchange *x, size_t at[N_AXES])
+{
+    memset(at, 0, N_AXES * sizeof *at);
+    at[AXIS_TASK] = axes_find_task(&run->axes, x->task);
+    at[AXIS_TURN] = axes_find(&run->axes, AXIS_TURN, x->turn);
+    at[AXIS_REPEAT] = axes_find(&run->axes, AXIS_REPEAT, x->repeat);
+}
+
+static enum status gather(struct pass *p, const struct reply *r, const struct reply_view *view, size_t prompt,
+                          struct error *err)
+{
+    TRY(workload_add(&p->load, r, goals_met(&p->goals, view), err));
+    return twins_add(&p->twins, prompt, buf_text(&r->text), reply_has_answer(r) ? r->text.len : 0, err);
+}
+
+static enum status compute_one(struct pass *p, const struct exchange *x, struct error *err)
 {
     AUTO(reply) r = {0};
     struct intent_score score;
-    struct reply_view view = {.reply = &r, .provenance = &run->provenance};
-    const size_t at[N_AXES] = {
-        [AXIS_TASK] = axes_find_task(&run->axes, x->task),
-        [AXIS_TURN] = axes_find(&run->axes, AXIS_TURN, x->turn),
-        [AXIS_REPEAT] = axes_find(&run->axes, AXIS_REPEAT, x->repeat),
-    };
-    size_t i;
+    struct reply_view view = {.reply = &r, .provenance = &p->run->provenance, .goals = p->goals.n ? &p->goals : NULL};
+    size_t at[N_AXES], i;
 
-    TRY(reply_read(&r, x, run->events + x->first_event, run->bytes, err));
-    TRY(see_reply(run, x, &r, tally, err));
+    place(p->run, x, at);
+    TRY(reply_read(&r, x, p->run->events + x->first_event, p->run->bytes, err));
+    TRY(see_reply(p->run, x, &r, &p->tally, err));
     if (x->is_redacted)
         buf_clear(&r.text); /* placeholders */
-    else if (intent && reply_has_answer(&r))
-        TRY(score_intent(run, intent, x, &r, &score, &view.intent, err));
-    for (i = 0; i < cubes->n; i++)
-        cubes->cubes[i].values[cube_index(&cubes->cubes[i], at)] = cubes->metrics[i]->of_reply(&view);
-    return OK;
+    else if (p->intent && reply_has_answer(&r))
+        TRY(score_intent(p->run, p->intent, x, &r, &score, &view.intent, err));
+    p->has_redacted |= x->is_redacted;
+    for (i = 0; i < p->cubes.n; i++) {
+        const struct metric *m = p->cubes.metrics[i];
+
+        if (m->of_reply && !(x->is_redacted && m->reads_words))
+            p->cubes.cubes[i].values[cube_index(&p->cubes.cubes[i], at)] = m->of_reply(&view);
+    }
+    return gather(p, &r, &view, at[AXIS_TASK] * p->run->axes.n[AXIS_TURN] + at[AXIS_TURN], err);
 }
 
-enum status compute_replies(struct run *run, const struct taskset *tasks, struct error *err)
+static enum status compute_each(struct pass *p, struct error *err)
 {
-    AUTO(intent) intent = {0};
-    AUTO(metric_cubes) cubes = {0};
-    struct tally tally = {0};
     size_t i;
 
-    if (run->n_exchanges == 0)
-        return OK;
-    if (tasks)
-        TRY(intent_init(&intent, tasks, err));
-    TRY(metric_cubes_init(&cubes, run, reads_reply, err));
-    for (i = 0; i < run->n_exchanges; i++) {
-        const struct exchange *x = &run->exchanges[i];
-        enum status st = compute_one(run, tasks ? &intent : NULL, x, &cubes, &tally, err);
+    for (i = 0; i < p->run->n_exchanges; i++) {
+        const struct exchange *x = &p->run->exchanges[i];
+        enum status st = compute_one(p, x, err);
 
         if (st != OK) {
             error_context(err, "task '%s', turn %lld, repeat %lld", x->task, (long long)x->turn, (long long)x->repeat);
             return st;
         }
     }
-    TRY(note_tally(run, &tally, err));
-    TRY(metric_cubes_keep(&cubes, run, err));
+    return OK;
+}
+
+static void fill_together(struct pass *p, const struct metric *m, struct cube *c)
+{
+    size_t at[N_AXES], i;
+
+    if (!m->of_workload || (m->compares_words && p->has_redacted))
+        return;
+    for (i = 0; i < p->run->n_exchanges; i++) {
+        place(p->run, &p->run->exchanges[i], at);
+        if (p->load.items[i].is_answer)
+            c->values[cube_index(c, at)] = m->of_workload(&p->load, i);
+    }
+}
+
+/* Metrics that need all replies: how many were under way, which are the same. */
+static enum status compute_together(struct pass *p, struct error *err)
+{
+    size_t i;
+
+    p->load.twins = &p->twins;
+    num_double(p->run->provenance.single_tokens_per_s, &p->load.single_tokens_per_s);
+    TRY(workload_sum(&p->load, err));
+    if (!p->has_redacted)
+        TRY(twins_find(&p->twins, p->run, err));
+    for (i = 0; i < p->cubes.n; i++)
+        fill_together(p, p->cubes.metrics[i], &p->cubes.cubes[i]);
+    return OK;
+}
+
+enum status compute_replies(struct run *run, const struct taskset *tasks, struct error *err)
+{
+    AUTO(intent) intent = {0};
+    AUTO(pass) p = {.run = run, .intent = tasks ? &intent : NULL};
+
+    if (run->n_exchanges == 0)
+        return OK;
+    if (tasks)
+        TRY(intent_init(&intent, tasks, err));
+    TRY(goals_read(&p.goals, run->provenance.goodput, err));
+    TRY(metric_cubes_init(&p.cubes, run, reads_reply, err));
+    TRY(compute_each(&p, err));
+    TRY(compute_together(&p, err));
+    TRY(note_tally(run, &p.tally, err));
+    TRY(metric_cubes_keep(&p.cubes, run, err));
     return compute_turns(run, err);
 }

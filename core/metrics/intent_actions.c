@@ -18,5 +18,6 @@ const struct metric metric_intent_actions = {
     .definition = "Patterns (PCRE2, caseless) that match the reply / patterns that the turn requires. Missing when the "
                   "turn requires none or the request failed.",
     .example = "Required: a clock time. Reply: \"at 9:30\": 1.",
+    .reads_words = true,
     .of_reply = intent_actions,
 };

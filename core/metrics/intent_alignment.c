@@ -20,5 +20,6 @@ const struct metric metric_intent_alignment = {
                   "stated facts appear, not whether the reply is good. Missing when the turn states no intent or the "
                   "request failed.",
     .example = "entities 0.5, actions 1, no must_not: 0.75. With one broken must_not rule: 0.",
+    .reads_words = true,
     .of_reply = intent_alignment,
 };

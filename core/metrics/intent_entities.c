@@ -19,5 +19,6 @@ const struct metric metric_intent_entities = {
                   "case-folded text, on word boundaries; an entity that is a number or a quantity is compared by value,"
                   " in compatible units. Missing when the turn requires none or the request failed.",
     .example = "Required: Helsinki, 4.1 kg. Reply: \"It weighs 4,100 g.\" finds one of two: 0.5.",
+    .reads_words = true,
     .of_reply = intent_entities,
 };

@@ -18,5 +18,6 @@ const struct metric metric_intent_negations = {
     .definition = "Rules of must_not that the reply does not break / such rules of the turn. Missing when the turn has "
                   "none or the request failed.",
     .example = "Two things must not be said, one was: 0.5.",
+    .reads_words = true,
     .of_reply = intent_negations,
 };

@@ -50,6 +50,8 @@ struct provenance {
     int64_t context_limit;        /* tokens; 0 unknown                               */
     char *context_limit_from;     /* "option", "server", "taskset" or ""             */
     char *entropy_eps, *collapse; /* how attention was measured, as tare run takes it; "" by default */
+    char *goodput;                /* limits of latency, "ttft:200 tpot:50"; "" none   */
+    char *single_tokens_per_s;    /* throughput.total with one request at a time, see --single; "" none */
     struct dump_source *dumps;    /* [n_dumps], in the run's arena */
     size_t n_dumps;
     struct place observed_on, computed_on;

@@ -22,6 +22,7 @@ enum status run_init(struct run *r, struct error *err)
     p->taskset_name = p->taskset_version = p->prompt_version = p->model_asked = p->model_served = empty;
     p->weights_version = p->weights_sha256 = p->sampling = p->source = p->context_limit_from = empty;
     p->tool_version = p->tool_build = p->load = p->entropy_eps = p->collapse = empty;
+    p->goodput = p->single_tokens_per_s = empty;
     place_init(&p->observed_on, empty);
     place_init(&p->computed_on, empty);
     return OK;

@@ -12,8 +12,8 @@ Test(registry, every_metric_is_whole)
     cr_assert(ge(sz, n, 14));
     for (i = 0; i < n; i++) {
         const struct metric *m = all[i];
-        int computes = (m->of_reply != NULL) + (m->of_head != NULL) + (m->of_head_by != NULL) + m->is_of_pair +
-                       (m->of_layer != NULL) + (m->of_turns != NULL);
+        int computes = (m->of_reply != NULL) + (m->of_workload != NULL) + (m->of_head != NULL) +
+                       (m->of_head_by != NULL) + m->is_of_pair + (m->of_layer != NULL) + (m->of_turns != NULL);
 
         cr_assert(strchr(m->name, '.') != NULL, "%s: a name is dotted", m->name);
         cr_assert(m->unit && m->unit[0] && m->help && m->help[0], "%s: unit and help", m->name);

@@ -98,7 +98,7 @@ Test(reply, names_the_model_and_the_servers_words)
     stream_load(&s, "plain-completion");
     read_stream(&r, &s);
     cr_assert(eq(str, (char *)buf_text(&r.model), "gemma-3-270m"));
-    cr_assert(eq(u64, r.n_reads_with_content, 64));
+    cr_assert(eq(sz, r.n_arrivals, 64));
     stream_load(&e, "err-route");
     read_stream(&q, &e);
     cr_assert(eq(str, (char *)buf_text(&q.error), "Not Found"));
