@@ -82,6 +82,13 @@ const char *command_similar(const char *name);
         .name = "verbose", .letter = 'v', .kind = OPT_FLAG,                                                            \
         .help = "also the smallest attainable p, bootstrap intervals and how many would decide"                        \
     }
+/* Reports of a comparison; `KEY`: of the project file, or NULL. */
+#define OPTION_REPORTS(KEY)                                                                                            \
+    {                                                                                                                  \
+        .name = "output", .letter = 'o', .kind = OPT_LIST, .value = "FILE", .takes_many = true,                        \
+        .takes = present_takes, .key = (KEY),                                                                          \
+        .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"          \
+    }
 #define OPTION_JSON                                                                                                    \
     {                                                                                                                  \
         .name = "json", .kind = OPT_FLAG, .help = "JSON on standard output"                                            \

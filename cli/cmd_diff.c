@@ -6,23 +6,8 @@
 #include "core/gate/decide.h"
 
 static const struct opt options[] = {
-    OPTION_HELP,
-    OPTION_POLICY,
-    OPTION_BASELINES,
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_LIST,
-     .value = "FILE",
-     .takes_many = true,
-     .takes = present_takes,
-     .help = "report to write, its format by suffix: .html .md .json .csv .junit.xml .prom .txt .svg .png"},
-    OPTION_JSON,
-    OPTION_QUIET,
-    OPTION_VERBOSE,
-    OPTION_SEED,
-    OPTION_TEST_DEVICE,
-    OPTION_MAX_FINDINGS,
-    OPTION_PROJECT,
+    OPTION_HELP,    OPTION_POLICY, OPTION_BASELINES,   OPTION_REPORTS(NULL), OPTION_JSON,    OPTION_QUIET,
+    OPTION_VERBOSE, OPTION_SEED,   OPTION_TEST_DEVICE, OPTION_MAX_FINDINGS,  OPTION_PROJECT,
 };
 
 static enum status run(struct call *c, struct error *err)

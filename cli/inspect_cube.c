@@ -6,19 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Steps to the next cell in row-major order; false after the last. */
-static bool next(const struct cube *c, size_t at[N_AXES])
-{
-    size_t axis = N_AXES;
-
-    while (axis-- > 0) {
-        if (++at[axis] < c->dim[axis])
-            return true;
-        at[axis] = 0;
-    }
-    return false;
-}
-
 void inspect_cube_csv(const struct run *run, const struct cube *c, struct buf *out)
 {
     size_t at[N_AXES] = {0}, axis;
@@ -41,7 +28,7 @@ void inspect_cube_csv(const struct run *run, const struct cube *c, struct buf *o
         }
         num_append17(out, c->values[cube_index(c, at)]);
         buf_putc(out, '\n');
-    } while (next(c, at));
+    } while (cube_next(c, at));
 }
 
 static void add(struct desc *d, json_t *array, json_t *value)
@@ -89,6 +76,6 @@ enum status inspect_cube_json(struct desc *d, const struct run *run, const struc
     if (cube_len(c) > 0)
         do
             add_row(d, rows, run, c, at);
-        while (!d->failed && next(c, at));
+        while (!d->failed && cube_next(c, at));
     return desc_check(d, err);
 }

@@ -105,26 +105,6 @@ enum status replay_axes(const struct replay *r, struct run *run, struct error *e
     return OK;
 }
 
-static size_t new_index(const struct replay *r, const struct run *run, size_t axis, size_t i)
-{
-    if (axis == AXIS_TASK)
-        return axes_find_task(&run->axes, r->axes.task[i]);
-    return axes_find(&run->axes, (enum axis)axis, r->axes.number[axis][i]);
-}
-
-/* The next cell in row-major order; false after the last. */
-static bool next_cell(const struct cube *c, size_t at[N_AXES])
-{
-    size_t axis = N_AXES;
-
-    while (axis-- > 0) {
-        if (++at[axis] < c->dim[axis])
-            return true;
-        at[axis] = 0;
-    }
-    return false;
-}
-
 /* Copies every value to the cell of the same labels. */
 static void relay(const struct replay *r, const struct run *run, const struct cube *from, struct cube *to)
 {
@@ -137,9 +117,9 @@ static void relay(const struct replay *r, const struct run *run, const struct cu
 
         for (axis = 0; axis < N_AXES; axis++)
             if (from->axes & AXIS_BIT(axis))
-                there[axis] = new_index(r, run, axis, at[axis]);
+                there[axis] = axes_place(&run->axes, &r->axes, axis, at[axis]);
         to->values[cube_index(to, there)] = from->values[cube_index(from, at)];
-    } while (next_cell(from, at));
+    } while (cube_next(from, at));
 }
 
 static bool is_attention(const struct cube *c)

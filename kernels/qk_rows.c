@@ -13,9 +13,6 @@ static const double LOG2_E = 0x1.71547652b82fep0;
 /* Norms up to this multiply and add up in float without overflow; longer vectors take the slow path in double. */
 static const double MAX_FAST_NORM = 0x1p60;
 
-/* Columns of queries, as row_check() has it. */
-static const int64_t MAX_COLUMN = (int64_t)1 << 48;
-
 static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -39,13 +36,7 @@ enum status qk_check(const struct qk_entropy_args *args, struct error *err)
         q > PTRDIFF_MAX || k > PTRDIFF_MAX || args->n_cols >= UINT32_MAX)
         return error_set(err, ERR_LIMIT, "%zu heads x %zu rows and %zu keys of %zu numbers are too large to address",
                          args->n_heads, args->n_rows, args->n_cols, args->dim);
-    if (args->query_col < -MAX_COLUMN || args->query_col > MAX_COLUMN)
-        return error_set(err, ERR_LIMIT, "the first query stands at column %lld: at most 2^48 can be counted",
-                         (long long)args->query_col);
-    for (size_t i = 0; i < args->n_rows; i++)
-        if (args->spans[i].lo < args->spans[i].hi && args->spans[i].hi > args->n_cols)
-            return error_set(err, ERR_LIMIT, "row %zu sees keys up to %u of %zu", i, args->spans[i].hi, args->n_cols);
-    return OK;
+    return row_spans_check(args->spans, args->n_rows, args->n_cols, args->query_col, err);
 }
 
 struct row_span qk_seen(const struct qk_entropy_args *args)

@@ -110,6 +110,18 @@ struct row_stat row_finish(const struct row_entropy_args *args, size_t index, do
     return row;
 }
 
+enum status row_spans_check(const struct row_span *spans, size_t n_rows, size_t n_cols, int64_t query_col,
+                            struct error *err)
+{
+    if (query_col < -MAX_COLUMN || query_col > MAX_COLUMN)
+        return error_set(err, ERR_LIMIT, "the first query stands at column %lld: at most 2^48 can be counted",
+                         (long long)query_col);
+    for (size_t i = 0; i < n_rows; i++)
+        if (spans[i].lo < spans[i].hi && spans[i].hi > n_cols)
+            return error_set(err, ERR_LIMIT, "row %zu sees keys up to %u of %zu", i, spans[i].hi, n_cols);
+    return OK;
+}
+
 enum status row_check(const struct row_entropy_args *args, struct error *err)
 {
     size_t bytes;
@@ -118,11 +130,5 @@ enum status row_check(const struct row_entropy_args *args, struct error *err)
         !size_mul(bytes, dtype_bytes(args->dtype), &bytes) || bytes > PTRDIFF_MAX)
         return error_set(err, ERR_LIMIT, "weights of %zu heads x %zu rows x %zu keys are too large to address",
                          args->n_heads, args->n_rows, args->n_cols);
-    if (args->query_col < -MAX_COLUMN || args->query_col > MAX_COLUMN)
-        return error_set(err, ERR_LIMIT, "the first query stands at column %lld: at most 2^48 can be counted",
-                         (long long)args->query_col);
-    for (size_t i = 0; i < args->n_rows; i++)
-        if (args->spans[i].lo < args->spans[i].hi && args->spans[i].hi > args->n_cols)
-            return error_set(err, ERR_LIMIT, "row %zu sees keys up to %u of %zu", i, args->spans[i].hi, args->n_cols);
-    return OK;
+    return row_spans_check(args->spans, args->n_rows, args->n_cols, args->query_col, err);
 }

@@ -28,6 +28,10 @@ struct row_place {
 
 struct row_place row_place(const struct row_entropy_args *args, size_t row);
 
+/* ERR_LIMIT when a row sees keys beyond n_cols, or the first query stands too far away to be counted. */
+MUST_CHECK enum status row_spans_check(const struct row_span *spans, size_t n_rows, size_t n_cols, int64_t query_col,
+                                       struct error *err);
+
 /* ERR_LIMIT when the tensor cannot be addressed or a span goes beyond it. */
 MUST_CHECK enum status row_check(const struct row_entropy_args *args, struct error *err);
 

@@ -76,3 +76,8 @@ enum status axes_add(struct axes *a, enum axis axis, int64_t number, struct erro
     a->n[axis]++;
     return OK;
 }
+
+size_t axes_place(const struct axes *to, const struct axes *from, enum axis axis, size_t i)
+{
+    return axis == AXIS_TASK ? axes_find_task(to, from->task[i]) : axes_find(to, axis, from->number[axis][i]);
+}

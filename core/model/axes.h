@@ -33,4 +33,7 @@ MUST_CHECK enum status axes_add(struct axes *a, enum axis axis, int64_t number, 
 size_t axes_find_task(const struct axes *a, const char *id);
 size_t axes_find(const struct axes *a, enum axis axis, int64_t number);
 
+/* Index in `to` of what stands at index `i` of an axis of `from`, or SIZE_MAX. */
+size_t axes_place(const struct axes *to, const struct axes *from, enum axis axis, size_t i);
+
 #endif

@@ -82,6 +82,18 @@ size_t cube_index(const struct cube *c, const size_t at[N_AXES])
     return index;
 }
 
+bool cube_next(const struct cube *c, size_t at[N_AXES])
+{
+    size_t axis = N_AXES;
+
+    while (axis-- > 0) {
+        if (++at[axis] < c->dim[axis])
+            return true;
+        at[axis] = 0;
+    }
+    return false;
+}
+
 size_t cube_count(const struct cube *c)
 {
     size_t len = cube_len(c), n = 0, i;

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/model/axes.h"
+#include <stdbool.h>
 
 #include <stddef.h>
 
@@ -40,6 +41,9 @@ size_t cube_len(const struct cube *c);
 
 /* at[axis] is an index along that axis; those of axes that the cube has not are ignored. */
 size_t cube_index(const struct cube *c, const size_t at[N_AXES]);
+
+/* Steps `at`, {0} at first, to the next cell in row-major order; false after the last. */
+bool cube_next(const struct cube *c, size_t at[N_AXES]);
 
 /* Number of values that are not NaN. */
 size_t cube_count(const struct cube *c);

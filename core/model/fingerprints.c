@@ -90,15 +90,6 @@ bool fingerprints_have_digests(const struct fingerprints *f)
     return false;
 }
 
-/* The index in `to` of each label of `from`. */
-static size_t moved(const struct axes *to, const struct axes *from, size_t axis, size_t i)
-{
-    if (axis == AXIS_REPEAT)
-        return 0;
-    return axis == AXIS_TASK ? axes_find_task(to, from->task[i])
-                             : axes_find(to, (enum axis)axis, from->number[axis][i]);
-}
-
 /* Where a cell of `from` lies in `to`; false where `to` has not one of its labels. */
 static bool find_cell(const struct fingerprints *to, const struct axes *to_axes, const struct fingerprints *from,
                       const struct axes *from_axes, size_t cell, size_t *ret)
@@ -106,7 +97,7 @@ static bool find_cell(const struct fingerprints *to, const struct axes *to_axes,
     size_t at[N_AXES], rest = cell, i;
 
     for (i = N_AXES; i-- > 0;) {
-        at[i] = moved(to_axes, from_axes, i, rest % from->dim[i]);
+        at[i] = i == AXIS_REPEAT ? 0 : axes_place(to_axes, from_axes, (enum axis)i, rest % from->dim[i]);
         rest /= from->dim[i];
         if (at[i] == SIZE_MAX)
             return false;

@@ -9,6 +9,7 @@
 #include "kernels/cpu_isa.h"
 #include "kernels/each_cpu.h"
 #include "kernels/parallel.h"
+#include "kernels/select.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static double quantile(double *x, size_t n, double q)
     double at = q * (double)(n - 1), low, next = INFINITY;
     size_t i = (size_t)at, k;
 
-    low = summary_select(x, n, i);
+    low = select_nth(x, n, i);
     for (k = i + 1; k < n; k++)
         next = x[k] < next ? x[k] : next;
     return i + 1 < n ? low + (at - (double)i) * (next - low) : low;

@@ -1,5 +1,7 @@
 #include "core/stats/summary.h"
 
+#include "kernels/select.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -75,51 +77,6 @@ void summary_sort(double *x, size_t n)
         qsort(x, n, sizeof *x, ascending);
 }
 
-static double median3(double a, double b, double c)
-{
-    if (a < b)
-        return b < c ? b : (a < c ? c : a);
-    return a < c ? a : (b < c ? c : b);
-}
-
-/* Hoare's partition of [lo, hi]: afterwards [lo, j] <= pivot <= [j + 1, hi]; returns j, lo <= j < hi. */
-static size_t split(double *x, size_t lo, size_t hi)
-{
-    double pivot = median3(x[lo], x[lo + (hi - lo) / 2], x[hi]);
-    size_t i = lo, j = hi;
-
-    for (;;) {
-        double swap;
-
-        while (x[i] < pivot)
-            i++;
-        while (x[j] > pivot)
-            j--;
-        if (i >= j)
-            return j < hi ? j : hi - 1; /* at hi only where the largest alone is left there */
-        swap = x[i];
-        x[i++] = x[j];
-        x[j--] = swap;
-    }
-}
-
-/* The pivot is the median of three: the same steps for the same data on every machine. */
-double summary_select(double *x, size_t n, size_t k)
-{
-    size_t lo = 0, hi = n - 1;
-
-    assert(k < n);
-    while (lo < hi) {
-        size_t j = split(x, lo, hi);
-
-        if (k <= j)
-            hi = j;
-        else
-            lo = j + 1;
-    }
-    return x[k];
-}
-
 /* Moves the values up to `cut`, or from it on, to the front; returns how many. Without a branch that depends on them.
  */
 static size_t gather(const double *x, size_t n, double cut, double sign, double *out)
@@ -141,7 +98,7 @@ static double guess(const double *x, size_t n, size_t k, double sign)
 
     for (i = 0; i < SAMPLE; i++)
         few[i] = sign * x[i * (n / SAMPLE)];
-    return summary_select(few, SAMPLE, at < SAMPLE ? at : SAMPLE - 1);
+    return select_nth(few, SAMPLE, at < SAMPLE ? at : SAMPLE - 1);
 }
 
 /* The k-th smallest of sign * x. `room`: [n + 1]; `x` stays as it is where the guess was good. */
@@ -150,8 +107,8 @@ static double select_end(double *x, size_t n, size_t k, double sign, double *roo
     size_t kept = gather(x, n, guess(x, n, k, sign), sign, room);
 
     if (kept > k)
-        return summary_select(room, kept, sign > 0 ? k : kept - 1 - k);
-    return summary_select(x, n, sign > 0 ? k : n - 1 - k);
+        return select_nth(room, kept, sign > 0 ? k : kept - 1 - k);
+    return select_nth(x, n, sign > 0 ? k : n - 1 - k);
 }
 
 void summary_select_ends(double *x, size_t n, size_t k, double *ret_low, double *ret_high)
@@ -162,8 +119,8 @@ void summary_select_ends(double *x, size_t n, size_t k, double *ret_low, double 
         *ret_low = select_end(x, n, k, 1, room);
         *ret_high = select_end(x, n, k, -1, room);
     } else {
-        *ret_low = summary_select(x, n, k);
-        *ret_high = summary_select(x, n, n - 1 - k);
+        *ret_low = select_nth(x, n, k);
+        *ret_high = select_nth(x, n, n - 1 - k);
     }
     free(room);
 }

@@ -27,10 +27,8 @@ double summary_quantile(const double *sorted, size_t n, double q);
 /* Ascending, in place. NaN is not allowed. */
 void summary_sort(double *x, size_t n);
 
-/* The k-th smallest (from 0) of n > k values; reorders x. Expected time O(n). NaN is not allowed. */
-double summary_select(double *x, size_t n, size_t k);
-
-/* The k-th smallest and the k-th largest, fast where k is a small share of n. The same rules. */
+/* The k-th smallest (from 0) and the k-th largest of n > k values; reorders x. Expected time O(n), fast where k is a
+ * small share of n. NaN is not allowed. */
 void summary_select_ends(double *x, size_t n, size_t k, double *ret_low, double *ret_high);
 
 #endif

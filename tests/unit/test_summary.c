@@ -1,4 +1,5 @@
 #include "core/stats/summary.h"
+#include "kernels/select.h"
 #include "tests/support/close.h"
 
 #include <criterion/criterion.h>
@@ -58,11 +59,11 @@ Test(summary, selects_what_sorting_would_put_there)
     for (k = 0; k < 97; k++) {
         for (i = 0; i < 97; i++)
             copy[i] = x[i];
-        cr_assert(close_to(summary_select(copy, 97, k), sorted[k], tight), "rank %zu", k);
+        cr_assert(close_to(select_nth(copy, 97, k), sorted[k], tight), "rank %zu", k);
     }
     for (i = 0; i < 97; i++)
         copy[i] = 4;
-    cr_assert(close_to(summary_select(copy, 97, 96), 4, tight));
+    cr_assert(close_to(select_nth(copy, 97, 96), 4, tight));
 }
 
 /* Sorted, in steps, mostly ties, and spoilt for the guess: each end as sorting has it. */
