@@ -125,7 +125,7 @@ static void heed_limits(struct loader *l, int64_t now_ns)
         l->begins_nothing = true;
     if (l->n_unreached_in_a_row > (enough < 20 ? enough : 20))
         give_up(l, LOAD_UNREACHABLE);
-    if (l->stats.state.n_failed > loader_error_budget(l))
+    if (l->stats.state.n_failed > 0 && l->stats.state.n_failed > loader_error_budget(l))
         give_up(l, LOAD_TOO_MANY_ERRORS);
 }
 

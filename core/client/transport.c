@@ -262,7 +262,7 @@ enum status transport_wait(struct transport *t, int64_t until_ns, struct error *
     t->returned_ns = after;
     for (i = 0; i < n; i++)
         handle(t, &ready[i]);
-    if (t->curl_due_ns <= clock_ns()) {
+    if (t->curl_due_ns != INT64_MAX && t->curl_due_ns <= clock_ns()) {
         t->curl_due_ns = INT64_MAX;
         transport_curl_ready(t, -1, 0);
     }

@@ -2,6 +2,7 @@
 #include "core/base/scope.h"
 #include "core/client/chunk_plain.h"
 #include "tests/support/must.h"
+#include "tests/support/stream.h"
 
 #include <string.h>
 
@@ -90,41 +91,85 @@ static void compare(const char *text, size_t len)
     cr_assert(slow.prompt_tokens == -1 && slow.completion_tokens == -1);
 }
 
+static const char *const bits[] = {"\"",
+                                   "\\",
+                                   "null",
+                                   "{",
+                                   "}",
+                                   "[",
+                                   "]",
+                                   ",",
+                                   ":",
+                                   "\"content\":\"x\"",
+                                   "0",
+                                   "\\u00e9",
+                                   "\\ud83d",
+                                   "\xC3",
+                                   " ",
+                                   "\"delta\":{\"content\":\"y\"}",
+                                   "\"text\":\"z\"",
+                                   "\"index\":1"};
+
+/* One of the bits in the place of up to eleven bytes somewhere. */
+static void compare_mutant(const char *seed, size_t len, uint64_t n)
+{
+    struct rng_block r = rng_at(1, 2, n);
+    size_t at = r.word[1] % len, cut = r.word[2] % 3 * (r.word[3] % 12);
+    AUTO(buf) text = {0};
+
+    if (cut > len - at)
+        cut = len - at;
+    buf_append(&text, seed, at);
+    buf_puts(&text, bits[r.word[0] % (sizeof bits / sizeof *bits)]);
+    buf_append(&text, seed + at + cut, len - at - cut);
+    compare(text.data, text.len);
+}
+
 Test(chunk_plain, agrees_with_the_long_way_on_mutations)
 {
-    static const char *const bits[] = {"\"",
-                                       "\\",
-                                       "null",
-                                       "{",
-                                       "}",
-                                       "[",
-                                       "]",
-                                       ",",
-                                       ":",
-                                       "\"content\":\"x\"",
-                                       "0",
-                                       "\\u00e9",
-                                       "\\ud83d",
-                                       "\xC3",
-                                       " ",
-                                       "\"delta\":{\"content\":\"y\"}",
-                                       "\"text\":\"z\"",
-                                       "\"index\":1"};
     uint64_t n, i;
 
-    for (n = 0; n < 40000; n++) {
-        struct rng_block r = rng_at(1, 2, n);
-        const char *seed = seeds[n % N_SEEDS], *bit = bits[r.word[0] % (sizeof bits / sizeof *bits)];
-        size_t len = strlen(seed), at = r.word[1] % len, cut = r.word[2] % 3 * (r.word[3] % 12);
-        AUTO(buf) text = {0};
-
-        if (cut > len - at)
-            cut = len - at;
-        buf_append(&text, seed, at);
-        buf_puts(&text, bit);
-        buf_puts(&text, seed + at + cut);
-        compare(text.data, text.len);
-    }
+    for (n = 0; n < 40000; n++)
+        compare_mutant(seeds[n % N_SEEDS], strlen(seeds[n % N_SEEDS]), n);
     for (i = 0; i < N_SEEDS; i++)
         compare(seeds[i], strlen(seeds[i]));
+}
+
+/* Counts the JSON texts of a stream that the short way takes; compares each, and mutants of it, with the long way. */
+static size_t compare_stream(const struct stream *s)
+{
+    const char *at = buf_text(&s->bytes), *end = at + s->bytes.len;
+    size_t n = 0;
+
+    while ((at = memmem(at, (size_t)(end - at), "{\"", 2)) != NULL) {
+        const char *lf = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((lf ? lf : end) - at), k;
+        AUTO(chunk) c = {0};
+
+        chunk_clear(&c);
+        n += chunk_plain(&c, at, len);
+        compare(at, len);
+        for (k = 0; k < 40; k++)
+            compare_mutant(at, len, n * 40 + k);
+        at += len;
+    }
+    return n;
+}
+
+Test(chunk_plain, agrees_with_the_long_way_on_recorded_streams_and_their_mutations)
+{
+    static const char *const names[] = {
+        "err-route",   "err-toolong",   "fact-capital-t1",     "fs-capital",       "fs-json",    "fs-utf8",
+        "interrupted", "nostream-chat", "nostream-completion", "plain-completion", "plain-utf8", "queued-ping",
+    };
+    size_t n = 0, i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        AUTO(stream) s = {0};
+
+        stream_init(&s);
+        stream_load(&s, names[i]);
+        n += compare_stream(&s);
+    }
+    cr_assert(gt(sz, n, 200)); /* nearly all events go the short way, else it would be of no use */
 }

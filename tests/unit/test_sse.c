@@ -162,6 +162,32 @@ Test(sse, a_failure_of_the_sink_stops_the_stream)
 }
 
 /* Random bytes from the alphabet that matters, in random reads, against the same bytes in one read. */
+Test(sse, long_lines_end_where_short_ones_do)
+{
+    static const char *const ends[] = {"\n", "\r", "\r\n"};
+    size_t len, e;
+
+    for (len = 500; len < 1540; len++)
+        for (e = 0; e < 3; e++) {
+            struct log log = {0};
+            AUTO(buf) bytes = {0};
+            AUTO(buf) events = {0};
+            size_t i;
+
+            buf_puts(&bytes, "data:");
+            buf_puts(&events, "||");
+            for (i = 0; i < len; i++) {
+                buf_putc(&bytes, 'x');
+                buf_putc(&events, 'x');
+            }
+            buf_printf(&bytes, "%s%sdata:y%s%s", ends[e], ends[e], ends[(e + 1) % 3], ends[(e + 1) % 3]);
+            buf_puts(&events, "\n||y\n");
+            parse(&log, bytes.data, bytes.len, len % 2 ? 0 : len);
+            cr_assert(eq(str, (char *)buf_text(&log.text), events.data), "length %zu, end %zu", len, e);
+            buf_done(&log.text);
+        }
+}
+
 Test(sse, random_streams_do_not_depend_on_the_reads)
 {
     static const char alphabet[] = "\r\n\r\n::  data\xEF\xBB\xBFidevnt{}1\0";
