@@ -86,7 +86,8 @@ MUST_CHECK enum status live_options_read(struct live_options *l, const struct op
         LIVE_TEXT("idle-timeout", "TIME", "idle_timeout", "between two reads of a reply (default: 60s)"),              \
         LIVE_TEXT("timeout", "TIME", "timeout", "for a whole request (default: 10m)"),                                 \
         LIVE_TEXT("retries", "N", "retries", "attempts more where a server is busy or away (default: 3)"),             \
-        LIVE_TEXT("max-retry-wait", "TIME", "max_retry_wait", "longest wait before one (default: 60s)"),               \
+        LIVE_TEXT("max-retry-wait", "TIME", "max_retry_wait",                                                          \
+                  "longest wait before one; a server that asks for more is not asked again (default: 60s)"),           \
         LIVE_TEXT("max-errors", "N|P%", "max_errors", "requests that may fail before it ends (default: 10%)"),         \
         LIVE_TEXT("max-reply-bytes", "SIZE", "max_reply_bytes", "longest reply that is read (default: 16M)"),          \
         LIVE_TEXT("cacert", "FILE", "cacert", "certificates to trust instead of the system's"),                        \

@@ -33,13 +33,19 @@ size_t loader_error_budget(const struct loader *l)
     return share > FEW_ERRORS ? (size_t)share : FEW_ERRORS;
 }
 
+/* Coming back before the server wants it would only make things worse. */
+static bool asks_too_much(const struct loader *l, const struct transfer *x)
+{
+    return x->retry_after_ns > l->o->max_wait_ns;
+}
+
 /* True when it will be asked again. */
 static bool wait_and_retry(struct loader *l, struct talk *t)
 {
     struct transfer *x = &t->transfer;
     int64_t wait_ns;
 
-    if (l->begins_nothing || t->n_failed_attempts >= l->o->max_retries || !retry_may_help(x))
+    if (l->begins_nothing || t->n_failed_attempts >= l->o->max_retries || !retry_may_help(x) || asks_too_much(l, x))
         return false;
     t->n_failed_attempts++;
     l->stats.state.n_retries++;
@@ -80,17 +86,34 @@ void loader_look(struct loader *l)
         look_at(l, t);
 }
 
+/* What to do about it, where that is plain. */
+static void put_advice(const struct loader *l, const struct talk *t, char *ret, size_t room)
+{
+    const struct transfer *x = &t->transfer;
+
+    if (asks_too_much(l, x))
+        snprintf(ret, room, " (it asks to wait %.4g s, which is more than --max-retry-wait)",
+                 (double)x->retry_after_ns / 1e9);
+    else if (x->status == 401 || x->status == 403)
+        snprintf(ret, room,
+                 x->secret ? " (the key of TARE_API_KEY or OPENAI_API_KEY was sent)"
+                           : " (no key was sent: set TARE_API_KEY in the environment)");
+    else if (x->status == 404 || x->status == 405)
+        snprintf(ret, room, " (see --endpoint, --api and --model)");
+}
+
 static void note_failure(struct loader *l, const struct talk *t)
 {
     const struct reply *r = &t->job.reply;
     const char *words = r->error.len ? buf_text(&r->error) : reply_state_name(r->state);
-    char status[40] = "";
+    char status[40] = "", advice[100] = "";
 
     l->stats.state.n_failed++;
     if (r->status)
         snprintf(status, sizeof status, "HTTP status %lld: ", (long long)r->status);
-    snprintf(l->stats.last_failure, sizeof l->stats.last_failure, "task '%.80s', turn %lld: %s%.200s", t->task->id,
-             (long long)t->turn, status, words);
+    put_advice(l, t, advice, sizeof advice);
+    snprintf(l->stats.last_failure, sizeof l->stats.last_failure, "task '%.80s', turn %lld: %s%.200s%s", t->task->id,
+             (long long)t->turn, status, words, advice);
 }
 
 /* The turns after one that has no answer are kept as what they are: not asked. */
@@ -145,7 +168,7 @@ static enum status take(struct loader *l, struct talk *t, struct error *err)
         return OK;
     }
     if (!was_asked(t)) {
-        close_talk(l, t, buf_text(&t->transfer.failure));
+        close_talk(l, t, t->why_not_asked);
         return OK;
     }
     if (reply_has_answer(&t->job.reply))

@@ -123,6 +123,7 @@ void talk_report_not_asked(struct talk *t, const struct load_arm *arm, const cha
 {
     transfer_reset(&t->transfer);
     t->n_failed_attempts = 0;
+    t->why_not_asked = why;
     buf_clear(&t->transfer.body);
     buf_puts(&t->transfer.failure, why);
     begin_report(t, arm);

@@ -23,6 +23,7 @@ struct talk {
     size_t n_failed_attempts; /* of this turn          */
     int64_t due_ns;           /* of the next attempt   */
     struct clerk_job job;
+    const char *why_not_asked; /* of a turn that is not: a constant text */
     bool is_warmup;
 };
 
@@ -39,7 +40,7 @@ MUST_CHECK enum status talk_write(struct talk *t, const struct load_arm *arm, st
 /* What the transfer brought, for the clerk. Times are told from `zero_ns` on. */
 void talk_report(struct talk *t, const struct load_arm *arm, int64_t zero_ns);
 
-/* The same for a turn that is not asked, since `why`. */
+/* The same for a turn that is not asked, since `why`, a constant text. */
 void talk_report_not_asked(struct talk *t, const struct load_arm *arm, const char *why);
 
 /* Whether the server read the question and will say nothing else to it again: an answer, or "too long". */

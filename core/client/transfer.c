@@ -59,16 +59,3 @@ bool transfer_has_content(const char *bytes, size_t len)
     }
     return false;
 }
-
-void transfer_scrub(struct buf *b, const char *secret)
-{
-    size_t n = secret ? strlen(secret) : 0;
-    char *at = b->data;
-
-    if (n == 0 || b->len < n)
-        return;
-    while ((at = memmem(at, (size_t)(b->data + b->len - at), secret, n)) != NULL) {
-        memset(at, '*', n);
-        at += n;
-    }
-}

@@ -65,7 +65,4 @@ void transfer_done(struct transfer *t);
  * A guess for clocks that only inform. */
 bool transfer_has_content(const char *bytes, size_t len);
 
-/* Every occurrence of `secret` in `b` becomes asterisks. */
-void transfer_scrub(struct buf *b, const char *secret);
-
 #endif

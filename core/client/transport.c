@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/client/chunk.h"
+#include "core/client/scrub.h"
 #include "core/client/transport_curl.h"
 
 #include <curl/curl.h>
@@ -115,9 +116,9 @@ static void end(struct transport *t, struct transfer *x)
     t->active[x->place]->place = x->place;
     x->ended_ns = clock_ns();
     transport_curl_stop(t, x);
-    transfer_scrub(&x->bytes, x->secret);
-    transfer_scrub(&x->headers, x->secret);
-    transfer_scrub(&x->failure, x->secret);
+    scrub(&x->bytes, x->secret);
+    scrub(&x->headers, x->secret);
+    scrub(&x->failure, x->secret);
     t->sink.on_end(t->sink.ctx, x);
 }
 

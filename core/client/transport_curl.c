@@ -358,8 +358,10 @@ static void note_redirect(struct transfer *x, CURL *easy)
 {
     char *to = NULL;
 
+    if (x->status == 304)
+        return;
     buf_puts(&x->failure, "redirected, which is not followed");
-    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
+    if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to || strncasecmp(to, "http", 4) != 0)
         return;
     buf_puts(&x->failure, ": name the address with --endpoint: ");
     chunk_words(&x->failure, to, strlen(to), MAX_WORDS);

@@ -171,7 +171,7 @@ static bool read_count(struct mock_spec *s, const char *key, uint64_t value)
         uint64_t *to;
     } counts[] = {{"n", &s->n},         {"k", &s->k},         {"reason", &s->reason}, {"tools", &s->tools},
                   {"after", &s->after}, {"split", &s->split}, {"size", &s->size},     {"limit", &s->limit},
-                  {"until", &s->until}, {"lines", &s->lines}, {"cached", &s->cached}};
+                  {"until", &s->until}, {"lines", &s->lines}, {"cached", &s->cached}, {"letters", &s->letters}};
     size_t i;
 
     if (strcmp(key, "status") == 0) {

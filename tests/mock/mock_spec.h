@@ -50,7 +50,7 @@ enum mock_eol { EOL_LF, EOL_CRLF, EOL_CR, EOL_MIXED };
 
 struct mock_spec {
     int64_t head_ns, role_ns, first_ns, gap_ns, jitter_ns, ping_ns, split_ns; /* role_ns: -1 with the first token */
-    uint64_t n, k, reason, tools, after, split, size, limit, until, lines, cached;
+    uint64_t n, k, reason, tools, after, split, size, limit, until, lines, cached, letters;
     int64_t status, retry_after; /* retry_after: seconds, -1: no such header */
     enum mock_do what;
     enum mock_usage usage;

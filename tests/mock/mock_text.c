@@ -30,6 +30,14 @@ static bool is_endless_text(enum mock_text text)
     return text == TEXT_VARIED || text == TEXT_SAME || text == TEXT_UTF8;
 }
 
+/* Words, or with `letters` pieces of that many bytes of them. */
+static uint64_t count_pieces(const struct mock_reply *r)
+{
+    if (r->spec.letters)
+        return (r->words.len + r->spec.letters - 1) / r->spec.letters;
+    return (uint64_t)mock_count_words(buf_text(&r->words), r->words.len);
+}
+
 void mock_text_start(struct mock_reply *r)
 {
     const struct mock_spec *s = &r->spec;
@@ -45,7 +53,7 @@ void mock_text_start(struct mock_reply *r)
         buf_puts(&r->words, loop);
     else if (s->text == TEXT_REPEAT)
         buf_puts(&r->words, repeated);
-    n_words = (uint64_t)mock_count_words(buf_text(&r->words), r->words.len);
+    n_words = count_pieces(r);
     r->n_text = s->has_n || is_endless_text(s->text) ? s->n : n_words;
     if (s->text == TEXT_REPEAT && !s->has_n)
         r->n_text = 6 * n_words;
@@ -82,11 +90,25 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return a ^ a >> 31;
 }
 
+/* The next letters of the text, spaces among them. */
+static void put_letters(struct mock_reply *r, struct buf *json)
+{
+    size_t at = r->word_at < r->words.len ? r->word_at : 0, left = r->words.len - at;
+    size_t len = left < r->spec.letters ? left : (size_t)r->spec.letters;
+
+    mock_text_escape(json, buf_text(&r->words) + at, len);
+    r->word_at = at + len;
+}
+
 void mock_text_word(struct mock_reply *r, uint64_t i, struct buf *json)
 {
     const char *word;
     size_t len;
 
+    if (r->spec.letters && r->words.len) {
+        put_letters(r, json);
+        return;
+    }
     if (i)
         buf_putc(json, ' ');
     if (r->spec.text == TEXT_VARIED) {

@@ -1,4 +1,3 @@
-#include "core/base/scope.h"
 #include "core/client/lag.h"
 #include "core/client/transfer.h"
 #include "tests/support/must.h"
@@ -28,18 +27,6 @@ Test(transfer, knows_content_at_a_glance)
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert(transfer_has_content(cases[i].bytes, strlen(cases[i].bytes)) == cases[i].want, "%s", cases[i].bytes);
-}
-
-Test(transfer, a_secret_becomes_asterisks_wherever_it_stands)
-{
-    AUTO(buf) b = {0};
-
-    buf_puts(&b, "sk-1 and sk-1sk-1, not sk-");
-    transfer_scrub(&b, "sk-1");
-    cr_assert(eq(str, b.data, "**** and ********, not sk-"));
-    transfer_scrub(&b, NULL);
-    transfer_scrub(&b, "");
-    cr_assert(eq(str, b.data, "**** and ********, not sk-"));
 }
 
 Test(lag, quantiles_are_upper_bounds_within_an_eighth)
