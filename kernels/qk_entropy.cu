@@ -141,6 +141,7 @@ enum status slow_row(struct qk_job *job, size_t head, size_t row, struct error *
     one.k = (const char *)args->k + head / job->group * args->n_cols * vector;
     one.spans = args->spans + row;
     one.n_heads = one.n_kv_heads = one.n_rows = 1;
+    one.skip_k90 = true;
     one.query_col = args->query_col + (int64_t)row;
     one.profile = args->profile ? job->profile + head * PROFILE_BUCKETS : NULL;
     one.lse = args->lse ? job->lse + index : NULL;

@@ -13,6 +13,8 @@
 #include "kernels/dtype.h"
 #include "kernels/row_stats.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,10 +30,12 @@ struct qk_entropy_args {
     uint64_t *profile;           /* n_heads x PROFILE_BUCKETS, added to; NULL: not wanted */
     double *lse;                 /* n_heads x n_rows: natural log of sum e^score over the visible keys, -inf when there
                                     are none, NaN without ROW_OK; NULL: not wanted */
+    bool skip_k90;               /* leave row_stat.k90 at 0, as CUDA does always */
 };
 
-/* ret: n_heads x n_rows; `sum` is 1, k90 is 0 (it would need the scores twice), leak is NaN. ERR_FORMAT when n_heads is
- * no multiple of n_kv_heads. */
+/* ret: n_heads x n_rows; `sum` is 1, leak is NaN. k90 is that of scores rounded to float, which may count a key more or
+ * less where two sums are nearly equal; 0 under CUDA and where a vector is so long that float could overflow.
+ * ERR_FORMAT when n_heads is no multiple of n_kv_heads. */
 MUST_CHECK enum status qk_entropy_cpu(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
 MUST_CHECK enum status qk_entropy_cuda(const struct qk_entropy_args *args, struct row_stat *ret, struct error *err);
 

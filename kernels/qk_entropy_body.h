@@ -13,6 +13,9 @@
 
 enum { SCORE_CHUNK = 32, MICRO_ROWS = LANES_MICRO_ROWS, MICRO_VECS = LANES_MICRO_VECS, PANEL_KEYS = 16 * MICRO_VECS };
 
+/* Weights of which a lane adds up floats: 8 of them. */
+enum { WEIGH_KEYS = 8 * 16 };
+
 static const float lane_index[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 LANES_INLINE void score_chunk(const float *q, const float *k, size_t n_dims, struct v16f acc[MICRO_ROWS][MICRO_VECS])
@@ -150,12 +153,36 @@ static void absorb(float *y, size_t n, int64_t query, struct qk_state *state)
     state->distance += v8d_sum(v8d_add_halves(v8d_zero(), s.distance));
 }
 
+/* As absorb() has them. */
+static double weigh(float *y, size_t n, double m)
+{
+    const struct v16f least = v16f_set(-125), top = v16f_set((float)m);
+    struct v8d sum = v8d_zero();
+
+    v16f_store(y + n, v16f_set(-INFINITY));
+    for (size_t j = 0; j < n;) {
+        size_t end = j + WEIGH_KEYS < n ? j + WEIGH_KEYS : n;
+        struct v16f part = v16f_set(0);
+
+        for (; j < end; j += 16) {
+            struct v16f x = v16f_max(v16f_sub(v16f_load(y + j), top), least);
+            struct v16f e = v16f_where_gt(x, least, exp2_lanes(x));
+
+            v16f_store(y + j, e);
+            part = v16f_add(part, e);
+        }
+        sum = v8d_add_halves(sum, part);
+    }
+    return v8d_sum(sum);
+}
+
 const struct qk_isa LANES_NAME(qk_entropy) = {
     .micro_rows = MICRO_ROWS,
     .panel_keys = PANEL_KEYS,
     .scores = scores,
     .softcap = softcap,
     .absorb = absorb,
+    .weigh = weigh,
 };
 
 #endif

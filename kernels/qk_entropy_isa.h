@@ -21,6 +21,10 @@ struct qk_isa {
     /* Adds the n <= QK_TILE_KEYS scores y, in base 2, to the row; overwrites up to QK_PAD elements after them. `query`:
      * where the row's query stands, counted from y's key. */
     void (*absorb)(float *y, size_t n, int64_t query, struct qk_state *state);
+
+    /* n scores, in base 2, to weights 2^(y - m); writes up to QK_PAD elements more. Returns their sum within 18 * 2^-24
+     * of it. */
+    double (*weigh)(float *y, size_t n, double m);
 };
 
 extern const struct qk_isa qk_entropy_avx512, qk_entropy_avx2, qk_entropy_portable;

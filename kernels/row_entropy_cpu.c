@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct row_isa *choose_isa(void)
+const struct row_isa *row_isa_chosen(void)
 {
 #ifdef __x86_64__
     if (isa_current() == ISA_AVX512)
@@ -187,7 +187,7 @@ static enum status row_job_init(struct row_job *job, struct error *err)
     const struct row_entropy_args *args = job->args;
     size_t longest = 0;
 
-    job->isa = choose_isa();
+    job->isa = row_isa_chosen();
     job->row_bytes = args->n_cols * dtype_bytes(args->dtype);
     job->n_rows = args->n_heads * args->n_rows;
     job->n_threads = job->n_rows * args->n_cols < FEW_KEYS ? 1 : cpu_threads();

@@ -34,4 +34,7 @@ enum { ROW_PAD = 16 };
 
 extern const struct row_isa row_entropy_avx512, row_entropy_avx2, row_entropy_portable;
 
+/* That of the instruction set in use. */
+const struct row_isa *row_isa_chosen(void);
+
 #endif

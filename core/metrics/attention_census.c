@@ -49,6 +49,9 @@ static void count_head(struct census *c, const struct dump_layer *l, const struc
         c->leak_max = h->leak_sum / (double)h->n_rows[ROW_OK];
         memcpy(c->leak_place, place, sizeof place);
     }
+    if (h->n_k90 < h->n_rows[ROW_OK] && !c->n_without_k90)
+        memcpy(c->k90_place, place, sizeof place);
+    c->n_without_k90 += h->n_rows[ROW_OK] - h->n_k90;
     c->n_sum_off += h->n_sum_off;
     c->n_sum_bad += h->n_sum_bad;
     c->sum_min = fmin(c->sum_min, h->sum_min);
@@ -142,6 +145,16 @@ static enum status note_sums(const struct census *c, struct run *run, const stru
                     c->sum_place);
 }
 
+static enum status note_k90(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+{
+    if (!c->n_without_k90)
+        return OK;
+    return run_note(run, err, "without-k90",
+                    "'%s': attn.k90 is not measured for %llu of %llu rows, the first in %s: queries and keys give it "
+                    "on the CPU alone (--device cpu), and not where they are too long for float",
+                    d->path, (unsigned long long)c->n_without_k90, (unsigned long long)c->n[ROW_OK], c->k90_place);
+}
+
 enum status census_judge(const struct census *c, struct run *run, const struct dump *d, struct error *err)
 {
     static const char *const what[N_ROW_STATUSES] = {
@@ -153,6 +166,7 @@ enum status census_judge(const struct census *c, struct run *run, const struct d
         if (what[i] && c->n[i])
             TRY(run_note(run, err, "masked-rows", "'%s': %llu rows %s and are left out, the first in %s", d->path,
                          (unsigned long long)c->n[i], what[i], c->place[i]));
+    TRY(note_k90(c, run, d, err));
     if (c->n_collapsed)
         TRY(run_note(
             run, err, "collapsed-heads",

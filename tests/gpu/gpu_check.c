@@ -185,6 +185,7 @@ static struct qk_entropy_args make_qk(const struct shape *s, enum dtype type, st
                                     .dim = s->dim,
                                     .scale = scale,
                                     .softcap = s->softcap,
+                                    .skip_k90 = true,
                                     .query_col = (int64_t)(s->cols - s->rows)};
 }
 

@@ -22,6 +22,24 @@ static int bucket_of(long double keys)
     return bucket;
 }
 
+static int descending(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x < *y) - (*x > *y);
+}
+
+/* Scores of a row, the largest first. */
+static uint32_t k90(const double *score, size_t n, long double sum)
+{
+    long double taken = 0;
+    uint32_t k = 0;
+
+    while (k < n && taken < (0.9L - 0x1p-40L) * sum)
+        taken += expl((long double)score[k++] - score[0]);
+    return k;
+}
+
 /* Softmax of all scores of the row, then the definition of entropy. Adds to `profile`, unless NULL. */
 static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row, size_t first_key, struct row_span span,
                                uint64_t *profile, double *ret_lse)
@@ -56,6 +74,8 @@ static struct row_stat row_ref(const struct qk_entropy_args *args, size_t q_row,
         if (p > 0)
             entropy -= p * log2l(p);
     }
+    qsort(score, n, sizeof *score, descending);
+    row.k90 = args->skip_k90 || has_nan ? 0 : k90(score, n, sum);
     free(score);
     row.n_keys = (uint32_t)n;
     row.status = n == 0 ? ROW_EMPTY : has_nan ? ROW_NAN : ROW_OK;
