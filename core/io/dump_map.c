@@ -283,6 +283,9 @@ static enum status map_place(struct dump_reader *r, const char *name, size_t sam
         return OK;
     TRY(m->inner->format->locate(m->inner, p->name, ret, err));
     axes = &m->array[w.role].axes;
+    if (axes->axis[MAP_HEADS] == SIZE_MAX)
+        ret->chunks = NULL;
+    ret->n_lead = axes->rank < 3 ? 0 : axes->rank - 3;
     for (i = 0; i < axes->rank; i++) {
         size_t at = 0;
 
@@ -290,6 +293,8 @@ static enum status map_place(struct dump_reader *r, const char *name, size_t sam
             at = sample;
         if (i == axes->axis[MAP_LAYERS])
             at = dump_map_stacked_index(m, w.layer);
+        if (i < ret->n_lead)
+            ret->lead[i] = at;
         first = first * p->shape.dim[i] + at;
     }
     ret->offset += first * p->shape.element;

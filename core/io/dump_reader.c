@@ -54,6 +54,8 @@ enum status dump_reader_place(struct dump_reader *r, const char *name, size_t sa
     TRY(r->format->shape(r, name, &shape, err));
     if (shape.rank != TENSOR_RANK)
         ret->chunks = NULL;
+    ret->n_lead = 1;
+    ret->lead[0] = sample;
     if (ret->fd < 0)
         return OK;
     TRY(dump_reader_tensor(r, name, &t, err));

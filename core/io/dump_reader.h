@@ -35,9 +35,10 @@ struct dump_shape {
 struct dump_place {
     int fd; /* borrowed: one after the other in this file; -1: they do not lie so */
     uint64_t offset;
-    const struct h5chunk *chunks; /* borrowed: in chunks of a dataset of four dimensions that any thread may fetch,
-                                     until another array is read; NULL: they do not */
+    const struct h5chunk *chunks; /* borrowed: in chunks, that any thread may fetch until another array is read, of a
+                                     dataset whose last dimensions are heads, rows and columns; NULL: they do not */
     const struct h5 *dataset;     /* borrowed */
+    size_t n_lead, lead[DUMP_MAX_RANK]; /* where in its dimensions before those three */
 };
 
 /* Begins the struct of each container. */

@@ -12,17 +12,38 @@
 /* A call costs as much time as copying this. */
 enum { WORTH_A_CALL = 8192 };
 
-/* Chunks that hold several samples are left to the container, which keeps them from one sample to the next. */
+/* Dimensions of chunks from those of heads on. */
+enum { HEADS, ROWS, COLUMNS, N_DIMS };
+
+static const size_t *chunk_of(const struct dump_rows *r)
+{
+    return r->place.chunks->chunk + r->place.n_lead;
+}
+
+/* Chunks that hold several samples or layers are left to the container, which keeps them from one to the next. */
+static bool may_fetch(const struct dump_rows *r)
+{
+    const struct h5chunk *c = r->place.chunks;
+    size_t i;
+
+    if (!c || c->codec.element != r->element || c->rank != r->place.n_lead + N_DIMS)
+        return false;
+    for (i = 0; i < r->place.n_lead; i++)
+        if (c->chunk[i] != 1)
+            return false;
+    return true;
+}
+
 static void use_place(struct dump_rows *r)
 {
     const struct h5chunk *c = r->place.chunks;
 
     r->step_heads = r->step_rows = 1;
-    if (c && (c->chunk[0] != 1 || c->codec.element != r->element))
+    if (!may_fetch(r)) {
         r->place.chunks = NULL;
-    else if (c) {
-        r->step_heads = c->chunk[1] < r->n_heads ? c->chunk[1] : r->n_heads;
-        r->step_rows = c->chunk[2] < r->n_rows ? c->chunk[2] : r->n_rows;
+    } else {
+        r->step_heads = chunk_of(r)[HEADS] < r->n_heads ? chunk_of(r)[HEADS] : r->n_heads;
+        r->step_rows = chunk_of(r)[ROWS] < r->n_rows ? chunk_of(r)[ROWS] : r->n_rows;
         r->extra_bytes = (CHUNK_COPIES - 1) * c->codec.bytes;
     }
     r->for_threads = r->place.fd >= 0 || r->place.chunks;
@@ -143,19 +164,19 @@ static struct row_span shown(const struct dump_rows *r, const struct wanted *w, 
 static void take_chunk(struct dump_band *b, const struct dump_rows *r, const struct wanted *w, const hsize_t *at,
                        size_t from, size_t to)
 {
-    const struct h5chunk *c = r->place.chunks;
-    size_t head = at[1] > w->head ? at[1] : w->head, end = w->head + w->n_heads, i;
-    size_t left = at[3], right = left + c->chunk[3];
+    const size_t *chunk = chunk_of(r);
+    size_t head = at[HEADS] > w->head ? at[HEADS] : w->head, end = w->head + w->n_heads, i;
+    size_t left = at[COLUMNS], right = left + chunk[COLUMNS];
 
-    end = end < at[1] + c->chunk[1] ? end : at[1] + c->chunk[1];
+    end = end < at[HEADS] + chunk[HEADS] ? end : at[HEADS] + chunk[HEADS];
     for (; head < end; head++)
         for (i = from; i < to; i++) {
             struct row_span s = visible(r, w, i - w->row);
             size_t lo = s.lo > left ? s.lo : left, hi = s.hi < right ? s.hi : right;
-            size_t first = (((head - at[1]) * c->chunk[2] + i - at[2]) * c->chunk[3]) + lo - left;
+            size_t first = (((head - at[HEADS]) * chunk[ROWS] + i - at[ROWS]) * chunk[COLUMNS]) + lo - left;
 
             if (lo < hi)
-                chunk_values(&b->decoder, &c->codec, first, hi - lo,
+                chunk_values(&b->decoder, &r->place.chunks->codec, first, hi - lo,
                              b->buffer + ((head - w->head) * w->n + i - w->row) * r->row_bytes + lo * r->element);
         }
 }
@@ -163,29 +184,33 @@ static void take_chunk(struct dump_band *b, const struct dump_rows *r, const str
 /* A chunk that has all that is wanted, as it is wanted, need not be copied. */
 static bool is_whole(const struct dump_band *b, const struct dump_rows *r, const struct wanted *w, const hsize_t *at)
 {
-    const struct h5chunk *c = r->place.chunks;
+    const size_t *chunk = chunk_of(r);
 
-    return !b->decoder.is_shuffled && c->chunk[3] == r->n_cols && at[1] <= w->head &&
-           w->head + w->n_heads <= at[1] + c->chunk[1] && at[2] <= w->row && w->row + w->n <= at[2] + c->chunk[2];
+    return !b->decoder.is_shuffled && chunk[COLUMNS] == r->n_cols && at[HEADS] <= w->head &&
+           w->head + w->n_heads <= at[HEADS] + chunk[HEADS] && at[ROWS] <= w->row &&
+           w->row + w->n <= at[ROWS] + chunk[ROWS];
 }
 
+/* `corner`: of the first chunk, all its dimensions. */
 static enum status take_row_of_chunks(struct dump_band *b, const struct dump_rows *r, const struct wanted *w,
-                                      hsize_t *at, struct error *err)
+                                      hsize_t *corner, struct error *err)
 {
-    const struct h5chunk *c = r->place.chunks;
-    size_t from = at[2] > w->row ? at[2] : w->row, to = w->row + w->n;
+    const size_t *chunk = chunk_of(r);
+    hsize_t *at = corner + r->place.n_lead;
+    size_t from = at[ROWS] > w->row ? at[ROWS] : w->row, to = w->row + w->n;
     struct row_span columns;
 
-    to = to < at[2] + c->chunk[2] ? to : at[2] + c->chunk[2];
+    to = to < at[ROWS] + chunk[ROWS] ? to : at[ROWS] + chunk[ROWS];
     columns = shown(r, w, from, to);
     if (columns.lo >= columns.hi)
         return OK;
-    for (at[3] = columns.lo / c->chunk[3] * c->chunk[3]; at[3] < columns.hi; at[3] += c->chunk[3]) {
-        TRY(h5chunk_fetch(c, r->place.dataset, at, &b->decoder, err));
+    for (at[COLUMNS] = columns.lo / chunk[COLUMNS] * chunk[COLUMNS]; at[COLUMNS] < columns.hi;
+         at[COLUMNS] += chunk[COLUMNS]) {
+        TRY(h5chunk_fetch(r->place.chunks, r->place.dataset, corner, &b->decoder, err));
         if (is_whole(b, r, w, at)) {
-            b->head_bytes = c->chunk[2] * r->row_bytes;
-            b->rows =
-                (const char *)b->decoder.values + (w->head - at[1]) * b->head_bytes + (w->row - at[2]) * r->row_bytes;
+            b->head_bytes = chunk[ROWS] * r->row_bytes;
+            b->rows = (const char *)b->decoder.values + (w->head - at[HEADS]) * b->head_bytes +
+                      (w->row - at[ROWS]) * r->row_bytes;
             return OK;
         }
         take_chunk(b, r, w, at, from, to);
@@ -196,12 +221,15 @@ static enum status take_row_of_chunks(struct dump_band *b, const struct dump_row
 static enum status read_chunks(struct dump_band *b, const struct dump_rows *r, const struct wanted *w,
                                struct error *err)
 {
-    const struct h5chunk *c = r->place.chunks;
-    hsize_t at[H5CHUNK_MAX_RANK] = {r->sample};
+    const size_t *chunk = chunk_of(r);
+    hsize_t corner[H5CHUNK_MAX_RANK] = {0}, *at = corner + r->place.n_lead;
+    size_t i;
 
-    for (at[1] = w->head / c->chunk[1] * c->chunk[1]; at[1] < w->head + w->n_heads; at[1] += c->chunk[1])
-        for (at[2] = w->row / c->chunk[2] * c->chunk[2]; at[2] < w->row + w->n; at[2] += c->chunk[2])
-            TRY(take_row_of_chunks(b, r, w, at, err));
+    for (i = 0; i < r->place.n_lead; i++)
+        corner[i] = r->place.lead[i];
+    for (at[HEADS] = w->head / chunk[HEADS] * chunk[HEADS]; at[HEADS] < w->head + w->n_heads; at[HEADS] += chunk[HEADS])
+        for (at[ROWS] = w->row / chunk[ROWS] * chunk[ROWS]; at[ROWS] < w->row + w->n; at[ROWS] += chunk[ROWS])
+            TRY(take_row_of_chunks(b, r, w, corner, err));
     return OK;
 }
 

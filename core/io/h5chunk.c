@@ -157,6 +157,24 @@ static enum status read_shape(struct h5chunk *c, const struct h5 *ds, hid_t list
     return OK;
 }
 
+/* Is the value of what was never written zero, as it is unless somebody chose another? */
+static bool is_filled_with_zero(const struct h5 *ds, hid_t list, size_t element)
+{
+    AUTO(h5id) type = {.id = H5Dget_type(ds->id)};
+    H5D_fill_value_t state = H5D_FILL_VALUE_ERROR;
+    unsigned char value[64] = {0};
+    size_t i;
+
+    if (H5Pfill_value_defined(list, &state) < 0 || state != H5D_FILL_VALUE_USER_DEFINED)
+        return true;
+    if (element > sizeof value || H5Pget_fill_value(list, type.id, value) < 0)
+        return false;
+    for (i = 0; i < element; i++)
+        if (value[i] != 0)
+            return false;
+    return true;
+}
+
 enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usable, struct error *err)
 {
     AUTO(h5id) list = {.id = H5Dget_create_plist(ds->id)};
@@ -170,6 +188,8 @@ enum status h5chunk_init(struct h5chunk *c, const struct h5 *ds, bool *ret_usabl
     TRY(read_shape(c, ds, list.id, &fits, err));
     if (!fits || !find_filters(c, list.id))
         return OK;
+    c->fills_zero = is_filled_with_zero(ds, list.id, c->codec.element);
+    H5Eclear2(H5E_DEFAULT);
     TRY(mem_new(N_JOBS, sizeof *c->jobs, &c->jobs, err));
     *ret_usable = true;
     return OK;
@@ -191,24 +211,38 @@ static bool was_written(const struct h5 *ds, const hsize_t *at)
     return H5Dget_chunk_info_by_coord(ds->id, at, &mask, &address, &stored) < 0 || address != HADDR_UNDEF;
 }
 
+/* A chunk that was never written, as a mask hides many, holds the fill value; any but zero is a value to be read. */
+static enum status check_fill(const struct h5chunk *c, const struct h5 *ds, const hsize_t *at, struct error *err)
+{
+    H5Eclear2(H5E_DEFAULT);
+    if (c->fills_zero)
+        return OK;
+    return h5_bad(ds, err,
+                  "the chunk at element %llu of its first dimension was never written, and the fill value is not 0: "
+                  "write all chunks",
+                  (unsigned long long)at[0]);
+}
+
 static enum status read_stored(const struct h5chunk *c, const struct h5 *ds, const hsize_t *at, struct chunk_decoder *d,
                                struct error *err)
 {
     hsize_t stored = 0;
     uint32_t mask = 0;
 
-    if (H5Dget_chunk_storage_size(ds->id, at, &stored) < 0)
-        return h5_failed(ds, ERR_FORMAT, "a chunk cannot be found; the file may be damaged", err);
+    if (H5Dget_chunk_storage_size(ds->id, at, &stored) < 0) {
+        if (was_written(ds, at))
+            return h5_failed(ds, ERR_FORMAT, "a chunk cannot be found; the file may be damaged", err);
+        H5Eclear2(H5E_DEFAULT);
+    }
     /* gzip adds a few bytes at worst */
     if (stored > c->codec.bytes + c->codec.bytes / 8 + 1024)
         return broken(ds, at, err);
     d->len = 0;
     TRY(chunk_decoder_reserve(d, &c->codec, (size_t)stored, err));
-    if (stored == 0)
-        return OK;
-    if (H5Dread_chunk(ds->id, H5P_DEFAULT, at, &mask, d->raw) < 0)
-        return was_written(ds, at) ? h5_failed(ds, ERR_FORMAT, "a chunk cannot be read; the file may be damaged", err)
-                                   : OK;
+    if (stored == 0 || H5Dread_chunk(ds->id, H5P_DEFAULT, at, &mask, d->raw) < 0)
+        return stored > 0 && was_written(ds, at)
+                   ? h5_failed(ds, ERR_FORMAT, "a chunk cannot be read; the file may be damaged", err)
+                   : check_fill(c, ds, at, err);
     d->len = (size_t)stored;
     d->mask = mask;
     return OK;

@@ -15,6 +15,7 @@ struct h5chunk {
     size_t rank;
     size_t dim[H5CHUNK_MAX_RANK], chunk[H5CHUNK_MAX_RANK];
     struct chunk_codec codec;
+    bool fills_zero;            /* chunks that were never written are zeros */
     size_t memory;              /* for its chunks, set by the caller; 0: 256 MiB */
     struct h5chunk_slot *slots; /* owned: [n_slots], filled as chunks are used */
     size_t n_slots;

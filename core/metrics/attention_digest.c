@@ -32,6 +32,19 @@ void digest_each(const struct digest_rows *rows, unsigned char *ret)
     }
 }
 
+void digest_factor(unsigned char *row, double factor)
+{
+    unsigned char bytes[DIGEST_BYTES + sizeof factor];
+    uint64_t bits;
+    size_t i;
+
+    memcpy(&bits, &factor, sizeof bits);
+    memcpy(bytes, row, DIGEST_BYTES);
+    for (i = 0; i < sizeof bits; i++)
+        bytes[DIGEST_BYTES + i] = (unsigned char)(bits >> (8 * i) & 0xff);
+    digest(bytes, sizeof bytes, row);
+}
+
 void digest_head(unsigned char *rows, const struct row_span *spans, size_t n, const unsigned char *keys, size_t n_keys,
                  unsigned char *ret)
 {

@@ -211,6 +211,16 @@ static void judge_8_bit_sums(const struct part *part, size_t item, struct head_s
     }
 }
 
+/* The same bytes with another factor are other weights. */
+static void add_factors(const struct part *part, size_t head)
+{
+    const double *factors = part_scales(part, head, 0);
+    size_t i;
+
+    for (i = 0; factors && i < part->n; i++)
+        digest_factor(part_digest(part, head, i), factors[i]);
+}
+
 static void finish_head(void *context, size_t item, int thread)
 {
     const struct part *part = context;
@@ -223,6 +233,7 @@ static void finish_head(void *context, size_t item, int thread)
     head_stats_finish(head);
     judge_8_bit_sums(part, item, head);
     head->entropies = NULL; /* the next part's */
+    add_factors(part, item);
     digest_head(part_digest(part, item, 0), p->spans + part->first, part->n, part_digest(part, item, part->n),
                 part->n_keys, p->digests + (part->head + item) * DIGEST_BYTES);
 }

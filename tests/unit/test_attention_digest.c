@@ -88,6 +88,21 @@ Test(attention_digest, of_queries_and_keys_takes_whole_rows_the_keys_last)
     cr_assert(eq(str, text, (char *)"c83894170bafb401b94f22a1db95e842"));
 }
 
+/* python3 -c "import xxhash, struct; d = bytes(range(16));
+ * print(xxhash.xxh3_128(d + struct.pack('<d', 1 / 255)).hexdigest())" */
+Test(attention_digest, hangs_on_the_factor_of_a_row)
+{
+    unsigned char row[DIGEST_BYTES];
+    char text[2 * DIGEST_BYTES + 1];
+    unsigned char i;
+
+    for (i = 0; i < DIGEST_BYTES; i++)
+        row[i] = i;
+    digest_factor(row, 1.0 / 255);
+    hex(row, text);
+    cr_assert(eq(str, text, (char *)"654e17b2cc73857db0d1b645c920fe81"));
+}
+
 Test(attention_digest, of_rows_that_see_nothing_is_zero)
 {
     static const struct row_span none[2];

@@ -1,6 +1,7 @@
 #include "core/base/file.h"
 #include "core/base/scope.h"
 #include "core/io/dump.h"
+#include "core/io/dump_rows.h"
 #include "tests/support/folder.h"
 #include "tests/support/must.h"
 #include "tests/support/zip_make.h"
@@ -193,26 +194,85 @@ Test(dump_map, queries_and_keys)
     cr_assert(memcmp(x, y, sizeof x) == 0);
 }
 
-Test(dump_map, a_stacked_array_in_hdf5)
+/* The array `attn` in x.h5, in chunks that gzip packs, of which the first n_samples samples are written. */
+static void put_stacked(const hsize_t chunk[5], float fill_value, hsize_t n_samples)
 {
-    hsize_t dims[5] = {2, 3, 1, 2, 2}, chunk[5] = {1, 2, 1, 2, 1};
+    hsize_t dims[5] = {2, 3, 1, 2, 2}, start[5] = {0}, count[5] = {n_samples, 3, 1, 2, 2};
     hid_t f = H5Fcreate(folder_file("x.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t s = H5Screate_simple(5, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE), ds;
-    struct error err = {0};
-    AUTO(dump) d = {0};
+    hid_t s = H5Screate_simple(5, dims, NULL), part = H5Screate_simple(5, count, NULL);
+    hid_t list = H5Pcreate(H5P_DATASET_CREATE), ds;
 
     fill();
     H5Pset_chunk(list, 5, chunk);
     H5Pset_deflate(list, 4);
+    H5Pset_fill_value(list, H5T_NATIVE_FLOAT, &fill_value);
     ds = H5Dcreate2(f, "attn", H5T_IEEE_F32LE, s, H5P_DEFAULT, list, H5P_DEFAULT);
-    cr_assert(H5Dwrite(ds, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor) >= 0);
+    H5Sselect_hyperslab(s, H5S_SELECT_SET, start, NULL, count, NULL);
+    cr_assert(H5Dwrite(ds, H5T_NATIVE_FLOAT, part, s, H5P_DEFAULT, tensor) >= 0);
     H5Dclose(ds);
     H5Pclose(list);
+    H5Sclose(part);
     H5Sclose(s);
     H5Fclose(f);
-    MUST(open_mapped(&d, folder_file("x.h5"),
-                     "{\"stacked\": \"attn\", \"axes\": \"samples,layers,heads,rows,cols\", " SAID "}", &err));
+}
+
+#define STACKED "{\"stacked\": \"attn\", \"axes\": \"samples,layers,heads,rows,cols\", " SAID "}"
+
+Test(dump_map, a_stacked_array_in_hdf5)
+{
+    struct error err = {0};
+    AUTO(dump) d = {0};
+
+    put_stacked((const hsize_t[5]){1, 2, 1, 2, 1}, 0, 2);
+    MUST(open_mapped(&d, folder_file("x.h5"), STACKED, &err));
     holds_the_tensor(&d, 0);
+}
+
+/* Chunks of one sample and layer are fetched by any thread: the place of both stands before heads, rows and columns. */
+Test(dump_map, chunks_of_a_stacked_array_are_fetched_one_by_one)
+{
+    struct error err = {0};
+    AUTO(dump_band) band = {0};
+    AUTO(dump) d = {0};
+    size_t l, s;
+
+    put_stacked((const hsize_t[5]){1, 1, 1, 1, 2}, 0, 2);
+    MUST(open_mapped(&d, folder_file("x.h5"), STACKED, &err));
+    for (l = 0; l < 3; l++)
+        for (s = 0; s < 2; s++) {
+            struct dump_rows rows;
+
+            MUST(dump_rows_find(&rows, &d, l, s, DUMP_PART_WEIGHTS, &err));
+            cr_assert(rows.for_threads && rows.step_rows == 1);
+            MUST(dump_band_read(&band, &rows, 0, 1, 0, 2, NULL, &err));
+            cr_assert(memcmp(band.rows, tensor[s][l], sizeof tensor[s][l]) == 0, "layer %zu, sample %zu", l, s);
+        }
+}
+
+Test(dump_map, chunks_that_were_never_written_hold_zeros_or_are_refused)
+{
+    static const float zeros[4];
+    struct error err = {0};
+    AUTO(dump_band) band = {0};
+    AUTO(dump) d = {0};
+    AUTO(dump) other = {0};
+    struct dump_rows rows;
+    float got[4];
+
+    put_stacked((const hsize_t[5]){1, 1, 1, 2, 2}, 0, 1);
+    MUST(open_mapped(&d, folder_file("x.h5"), STACKED, &err));
+    MUST(dump_rows_find(&rows, &d, 2, 1, DUMP_PART_WEIGHTS, &err));
+    MUST(dump_band_read(&band, &rows, 0, 1, 0, 2, NULL, &err));
+    cr_assert(memcmp(band.rows, zeros, sizeof zeros) == 0);
+    MUST(dump_read_weights(&d, 2, 1, 0, 0, 2, got, &err));
+    cr_assert(memcmp(got, zeros, sizeof zeros) == 0);
+    dump_done(&d);
+
+    put_stacked((const hsize_t[5]){1, 1, 1, 2, 2}, 0.5F, 1);
+    MUST(open_mapped(&other, folder_file("x.h5"), STACKED, &err));
+    MUST(dump_read_weights(&other, 2, 0, 0, 0, 2, got, &err));
+    cr_assert(eq(int, dump_read_weights(&other, 2, 1, 0, 0, 2, got, &err), ERR_FORMAT));
+    cr_assert(strstr(err.message, "never written, and the fill value is not 0") != NULL, "%s", err.message);
 }
 
 /* A map without names goes before the file's own attributes. */
