@@ -33,13 +33,6 @@ static const struct opt options[] = {
     OPTION_PROJECT,
 };
 
-static enum status accept_one(const char *dir, const char *name, const char *run, const char *reason, struct error *err)
-{
-    TRY(baseline_accept(dir, name, run, reason, err));
-    message_say("accepted %s into %s/%s", run, dir, name);
-    return OK;
-}
-
 /* Before anything is written. */
 static enum status check_policy(struct call *c, struct error *err)
 {
@@ -62,11 +55,12 @@ static enum status warn_of(struct call *c, const char *dir, const char *name, st
 static enum status accept(struct call *c, const char *dir, struct error *err)
 {
     const char *name = opts_text(&c->opts, "name", NULL), *reason = opts_text(&c->opts, "reason", NULL);
+    const char *const *runs = (const char *const *)c->opts.words + 1;
     const char *output = NULL;
-    size_t i;
+    size_t n = c->opts.n_words - 1, i;
 
     TRY(project_text(&c->project, "output", &output, err));
-    if (c->opts.n_words < 2 && !output)
+    if (n == 0 && !output)
         return error_set(err, ERR_USAGE,
                          "accept needs a run file, as in 'tare baseline accept out/v1.h5 --name main "
                          "--reason \"first accepted run\"'");
@@ -77,10 +71,13 @@ static enum status accept(struct call *c, const char *dir, struct error *err)
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "accept needs --reason: whoever reads the baseline later must know why");
     TRY(check_policy(c, err));
-    if (c->opts.n_words < 2)
-        TRY(accept_one(dir, name, output, reason, err));
-    for (i = 1; i < c->opts.n_words; i++)
-        TRY(accept_one(dir, name, c->opts.words[i], reason, err));
+    if (n == 0) {
+        runs = &output;
+        n = 1;
+    }
+    TRY(baseline_accept(dir, name, runs, n, reason, err));
+    for (i = 0; i < n; i++)
+        message_say("accepted %s into %s/%s", runs[i], dir, name);
     return warn_of(c, dir, name, err);
 }
 
@@ -186,7 +183,8 @@ const struct command cmd_baseline = {
     .brief = "accept runs as the weight that candidates are held against; list and show them",
     .about =
         "A baseline is one or several accepted runs under a name; several, so that the noise from run to run is known. "
-        "Accepting copies the run file; nothing accepted is ever overwritten. Dropping takes runs out, named by file "
+        "Accepting copies the run files, all or none; nothing accepted is ever overwritten. Dropping takes runs out, "
+        "named by file "
         "or "
         "hash; without a run, the whole baseline.",
     .examples = "tare baseline accept out/v1.h5 --name main --reason \"release 2026-11\"\n"

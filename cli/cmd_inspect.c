@@ -3,6 +3,7 @@
 #include "cli/inspect.h"
 #include "core/base/file.h"
 #include "core/base/scope.h"
+#include "core/gate/baseline.h"
 #include "core/io/recording.h"
 #include "core/io/runfile.h"
 #include "core/metrics/compute.h"
@@ -28,6 +29,8 @@ static const struct opt options[] = {
      .help = "with one of these: comma-separated, 17 significant digits (the default)"},
     {.name = "json", .kind = OPT_FLAG, .help = "JSON, as cli/inspect.schema.json describes it"},
     DUMP_OPTIONS,
+    OPTION_BASELINES,
+    OPTION_PROJECT,
 };
 
 /* What a file or folder is, told by what it holds, not by its name. */
@@ -245,9 +248,22 @@ static enum status describe(struct desc *d, const char *path, enum kind kind, co
     }
 }
 
-static enum status run(struct call *c, struct error *err)
+/* A word that names no file may name a baseline: its folder, for the caller to free; NULL where it is none. */
+static enum status find_baseline(const char *word, const char *baselines, char **ret, struct error *err)
 {
-    const char *path = c->opts.words[0], *metric = opts_text(&c->opts, "metric", NULL);
+    AUTO(buf) index = {0};
+
+    *ret = NULL;
+    if (file_exists(word) || !baseline_name_ok(word))
+        return OK;
+    buf_printf(&index, "%s/%s/baseline.json", baselines, word);
+    TRY(buf_check(&index, err));
+    return file_exists(buf_text(&index)) ? path_join(baselines, word, ret, err) : OK;
+}
+
+static enum status inspect(struct call *c, const char *path, struct error *err)
+{
+    const char *metric = opts_text(&c->opts, "metric", NULL);
     const char *profile = opts_text(&c->opts, "profile", NULL);
     bool digests = opts_flag(&c->opts, "digests");
     int n_values = (metric != NULL) + (profile != NULL) + digests;
@@ -275,13 +291,26 @@ static enum status run(struct call *c, struct error *err)
     return OK;
 }
 
+static enum status run(struct call *c, struct error *err)
+{
+    const char *word = c->opts.words[0];
+    char *baseline = NULL;
+    enum status st;
+
+    TRY(find_baseline(word, opts_text(&c->opts, "baselines", "baselines"), &baseline, err));
+    st = inspect(c, baseline ? baseline : word, err);
+    free(baseline);
+    return st;
+}
+
 const struct command cmd_inspect = {
     .name = "inspect",
     .operands = "FILE",
     .min_words = 1,
     .max_words = 1,
     .brief = "what is in a run, dump, recording, task set, policy or baseline",
-    .about = "Describes a file or folder. With --metric, prints that metric's values: of a run as they stand in it, of "
+    .about = "Describes a file or folder, or the baseline of that name. With --metric, prints that metric's values: of "
+             "a run as they stand in it, of "
              "a dump "
              "or recording computed on the spot. --profile and --digests print what a run keeps of its heads "
              "besides: over which distances their weight lies, and a digest of the bits they are stored in. What dumps "

@@ -269,21 +269,26 @@ static enum status write_all(FILE *out, const char *path, const char *data, size
     return OK;
 }
 
+enum status outfile_write(const struct outfile *f, const char *data, size_t len, struct error *err)
+{
+    FILE *out = fopen(f->tmp, "wbe");
+    enum status st;
+
+    if (!out)
+        return io_error(err, "cannot write", f->path);
+    st = write_all(out, f->path, data, len, err);
+    if (fclose(out) && st == OK)
+        st = io_error(err, "cannot write", f->path);
+    return st;
+}
+
 enum status file_write(const char *path, const char *data, size_t len, struct error *err)
 {
     AUTO(outfile) f = {0};
-    enum status st;
-    FILE *out;
 
     if (strcmp(path, "-") == 0)
         return write_all(stdout, "standard output", data, len, err);
     TRY(outfile_open(&f, path, err));
-    out = fopen(f.tmp, "wbe");
-    if (!out)
-        return io_error(err, "cannot write", path);
-    st = write_all(out, path, data, len, err);
-    if (fclose(out) && st == OK)
-        st = io_error(err, "cannot write", path);
-    TRY(st);
+    TRY(outfile_write(&f, data, len, err));
     return outfile_commit(&f, err);
 }

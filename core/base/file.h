@@ -38,8 +38,10 @@ bool path_is_inside(const char *name);
 /* Creates `path` and the folders above it. */
 MUST_CHECK enum status dir_make(const char *path, struct error *err);
 
-/* Reserves a temporary name (an empty file) beside `path`. outfile_done() removes it unless it was committed. */
+/* Reserves a temporary name (an empty file) beside `path`, to which its whole contents are written. outfile_done()
+ * removes it unless it was committed. */
 MUST_CHECK enum status outfile_open(struct outfile *f, const char *path, struct error *err);
+MUST_CHECK enum status outfile_write(const struct outfile *f, const char *data, size_t len, struct error *err);
 MUST_CHECK enum status outfile_commit(struct outfile *f, struct error *err); /* fsync, rename */
 void outfile_done(struct outfile *f);
 

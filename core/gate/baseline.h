@@ -29,10 +29,11 @@ struct baseline {
     size_t n_dropped;
 };
 
-/* Copies the run file into the baseline and adds it to baseline.json; creates the baseline when it is new. Refuses an
- * incomplete run, one that is there already, and one that is not comparable with those accepted. Never overwrites. */
-MUST_CHECK enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
-                                       struct error *err);
+/* Copies the run files into the baseline and adds them to baseline.json, all or none; creates the baseline when it is
+ * new. Refuses an incomplete run, one that is there already, and one that is not comparable with the others. Never
+ * overwrites. */
+MUST_CHECK enum status baseline_accept(const char *dir, const char *name, const char *const *run_paths, size_t n,
+                                       const char *reason, struct error *err);
 
 /* Takes runs out: `which` are their files or the first digits (six at least) of their hashes. Their files are deleted,
  * baseline.json keeps which and why. n 0: the whole baseline; the last run goes only so. */

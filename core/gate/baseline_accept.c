@@ -14,12 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* The runs of a baseline in memory. */
+/* The runs of a baseline in memory: those accepted, and the new ones behind them. */
 struct runs {
     struct run *items; /* owned */
     size_t n;
+};
+
+/* What is accepted by one call. */
+struct addition {
+    const char *const *paths; /* [n] */
+    size_t n;
+    const char *reason;
+    struct accepted *runs; /* [n], in the baseline's arena */
 };
 
 static void runs_done(struct runs *r)
@@ -28,27 +37,39 @@ static void runs_done(struct runs *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Those accepted, and the new one last. Each must compare with the new one. */
-static enum status read_runs(struct runs *r, const struct baseline *b, const char *path, struct error *err)
+/* Whether the run compares with all before it: `b` has the names of those that were accepted. */
+static enum status check_run(const struct runs *r, const struct baseline *b, const struct addition *a, size_t i,
+                             struct error *err)
+{
+    const struct run *added = &r->items[b->n_runs + i];
+    size_t k;
+
+    if (!added->provenance.is_complete)
+        return error_set(err, ERR_NO_VERDICT, "'%s' is incomplete and cannot be accepted: resume it or run again",
+                         a->paths[i]);
+    for (k = 0; k < b->n_runs + i; k++)
+        if (comparable_check(&r->items[k], added, err) != OK) {
+            error_context(err, "accepting '%s' into baseline '%s', base is its run '%s'", a->paths[i], b->name,
+                          k < b->n_runs ? b->runs[k].file : a->paths[k - b->n_runs]);
+            return ERR_NO_VERDICT;
+        }
+    return OK;
+}
+
+static enum status read_runs(struct runs *r, const struct baseline *b, const struct addition *a, struct error *err)
 {
     size_t i;
 
-    TRY(mem_new(b->n_runs + 1, sizeof *r->items, &r->items, err));
+    TRY(mem_new(b->n_runs + a->n, sizeof *r->items, &r->items, err));
     for (i = 0; i < b->n_runs; i++) {
         TRY(baseline_run(b, i, &r->items[r->n], err));
         r->n++;
     }
-    TRY(runfile_read(&r->items[r->n], path, err));
-    r->n++;
-    if (!r->items[b->n_runs].provenance.is_complete)
-        return error_set(err, ERR_NO_VERDICT, "'%s' is incomplete and cannot be accepted: resume it or run again",
-                         path);
-    for (i = 0; i < b->n_runs; i++)
-        if (comparable_check(&r->items[i], &r->items[b->n_runs], err) != OK) {
-            error_context(err, "accepting '%s' into baseline '%s', base is its run '%s'", path, b->name,
-                          b->runs[i].file);
-            return ERR_NO_VERDICT;
-        }
+    for (i = 0; i < a->n; i++) {
+        TRY(runfile_read(&r->items[r->n], a->paths[i], err));
+        r->n++;
+        TRY(check_run(r, b, a, i, err));
+    }
     return OK;
 }
 
@@ -111,50 +132,106 @@ static enum status open_or_new(struct baseline *b, const char *dir, const char *
     return st;
 }
 
-static enum status describe(struct baseline *b, struct accepted *a, const char *run_path, const char *reason,
-                            struct error *err)
+static enum status describe(struct baseline *b, const struct addition *a, size_t i, struct error *err)
 {
-    size_t i;
+    struct accepted *r = &a->runs[i];
+    size_t k;
 
-    TRY(sha256_file(&a->hash, run_path, err));
-    for (i = 0; i < b->n_runs; i++)
-        if (strcmp(b->runs[i].hash.hex, a->hash.hex) == 0)
-            return error_set(err, ERR_USAGE, "'%s' is in baseline '%s' already, as '%s'", run_path, b->name,
-                             b->runs[i].file);
-    TRY(arena_printf(&b->arena, &a->file, err, "run-%.12s.h5", a->hash.hex));
-    TRY(arena_strdup(&b->arena, reason, &a->reason, err));
-    return machine_now(&b->arena, &a->when_utc, err);
+    TRY(sha256_file(&r->hash, a->paths[i], err));
+    for (k = 0; k < b->n_runs; k++)
+        if (strcmp(b->runs[k].hash.hex, r->hash.hex) == 0)
+            return error_set(err, ERR_USAGE, "'%s' is in baseline '%s' already, as '%s'", a->paths[i], b->name,
+                             b->runs[k].file);
+    for (k = 0; k < i; k++)
+        if (strcmp(a->runs[k].hash.hex, r->hash.hex) == 0)
+            return error_set(err, ERR_USAGE,
+                             "'%s' and '%s' are the same run: counted twice it would look like one without noise",
+                             a->paths[k], a->paths[i]);
+    TRY(arena_printf(&b->arena, &r->file, err, "run-%.12s.h5", r->hash.hex));
+    TRY(arena_strdup(&b->arena, a->reason, &r->reason, err));
+    return machine_now(&b->arena, &r->when_utc, err);
 }
 
-/* The run first, then what names it: a program that dies between leaves a file that nothing refers to. */
-static enum status store(const struct baseline *b, const struct accepted *a, const struct runs *runs,
-                         const char *run_path, struct error *err)
+/* Copies the run unless its very bytes are there already. */
+static enum status store_run(const struct baseline *b, const struct accepted *r, const char *from, bool *ret_copied,
+                             struct error *err)
 {
     struct sha256 there = {{0}};
     char *path = NULL;
     enum status st;
 
-    TRY(path_join(b->dir, a->file, &path, err));
-    if (!file_exists(path))
-        st = copy_run(run_path, path, &a->hash, err);
-    else
+    TRY(path_join(b->dir, r->file, &path, err));
+    if (!file_exists(path)) {
+        st = copy_run(from, path, &r->hash, err);
+        *ret_copied = st == OK;
+    } else {
         st = sha256_file(&there, path, err);
-    if (st == OK && there.hex[0] && strcmp(there.hex, a->hash.hex) != 0)
-        st =
-            error_set(err, ERR_FORMAT, "'%s' is there with other contents: nothing is overwritten, move it away", path);
+        if (st == OK && strcmp(there.hex, r->hash.hex) != 0)
+            st = error_set(err, ERR_FORMAT, "'%s' is there with other contents: nothing is overwritten, move it away",
+                           path);
+    }
     free(path);
-    TRY(st);
-    TRY(baseline_index_write(b, a, err));
-    return summary_file_write(b, runs->items, runs->n, err);
+    return st;
 }
 
-/* Two at once would each write a list without the other's run: whether one came between reading and locking. */
-static enum status check_stale(const struct baseline *b, const char *dir, bool *ret, struct error *err)
+/* The runs first, then what names them: a program that dies between leaves files that nothing refers to. */
+static enum status store_all(const struct baseline *b, const struct addition *a, const struct runs *runs, bool *copied,
+                             struct error *err)
+{
+    AUTO(outfile) index = {0};
+    AUTO(outfile) summary = {0};
+    size_t i;
+
+    for (i = 0; i < a->n; i++)
+        TRY(store_run(b, &a->runs[i], a->paths[i], &copied[i], err));
+    TRY(summary_file_begin(&summary, b, runs->items, runs->n, err));
+    TRY(baseline_index_begin(&index, b, a->runs, a->n, err));
+    TRY(outfile_commit(&summary, err));
+    return outfile_commit(&index, err);
+}
+
+/* What nothing refers to; the folder with it where nothing else is in it. */
+static void take_back(const struct baseline *b, const struct addition *a, const bool *copied)
+{
+    size_t i;
+
+    for (i = 0; i < a->n; i++) {
+        char *path = NULL;
+
+        if (copied[i] && path_join(b->dir, a->runs[i].file, &path, NULL) == OK)
+            unlink(path);
+        free(path);
+    }
+    rmdir(b->dir);
+}
+
+static enum status store(const struct baseline *b, const struct addition *a, const struct runs *runs, struct error *err)
+{
+    bool *copied = NULL;
+    enum status st;
+
+    TRY(mem_new(a->n, sizeof *copied, &copied, err));
+    st = store_all(b, a, runs, copied, err);
+    if (st != OK)
+        take_back(b, a, copied);
+    free(copied);
+    return st;
+}
+
+/* Two at once would each write a list without the other's run: whether one came between reading and locking, or took
+ * the folder away. */
+static enum status check_stale(const struct baseline *b, const char *dir, int fd, bool *ret, struct error *err)
 {
     AUTO(baseline) now = {0};
     struct error why = {0};
-    enum status st = baseline_open(&now, dir, b->name, &why);
+    struct stat locked, there;
+    enum status st;
 
+    if (fstat(fd, &locked) || stat(b->dir, &there) || locked.st_ino != there.st_ino || locked.st_dev != there.st_dev) {
+        *ret = true;
+        return OK;
+    }
+    st = baseline_open(&now, dir, b->name, &why);
     if (st != OK && st != ERR_NO_VERDICT)
         return error_set(err, st, "%s", why.message);
     *ret = now.n_runs != b->n_runs || now.n_dropped != b->n_dropped;
@@ -162,8 +239,8 @@ static enum status check_stale(const struct baseline *b, const char *dir, bool *
 }
 
 /* The lock is on the folder and goes with this process, however that ends. */
-static enum status store_locked(const struct baseline *b, const char *dir, const struct accepted *a,
-                                const struct runs *runs, const char *run_path, bool *ret_stale, struct error *err)
+static enum status store_locked(const struct baseline *b, const char *dir, const struct addition *a,
+                                const struct runs *runs, bool *ret_stale, struct error *err)
 {
     enum status st;
     int fd;
@@ -173,38 +250,41 @@ static enum status store_locked(const struct baseline *b, const char *dir, const
     if (fd < 0 || flock(fd, LOCK_EX)) {
         st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", b->dir, strerror(errno));
     } else {
-        st = check_stale(b, dir, ret_stale, err);
+        st = check_stale(b, dir, fd, ret_stale, err);
         if (st == OK && !*ret_stale)
-            st = store(b, a, runs, run_path, err);
+            st = store(b, a, runs, err);
     }
     if (fd >= 0)
         close(fd);
     return st;
 }
 
-static enum status accept_once(const char *dir, const char *name, const char *run_path, const char *reason,
-                               bool *ret_stale, struct error *err)
+static enum status accept_once(const char *dir, const char *name, struct addition *a, bool *ret_stale,
+                               struct error *err)
 {
     AUTO(baseline) b = {0};
     AUTO(runs) runs = {0};
-    struct accepted added = {0};
+    size_t i;
 
     TRY(open_or_new(&b, dir, name, err));
-    TRY(describe(&b, &added, run_path, reason, err));
-    TRY(read_runs(&runs, &b, run_path, err));
-    return store_locked(&b, dir, &added, &runs, run_path, ret_stale, err);
+    TRY(arena_new(&b.arena, a->n, sizeof *a->runs, &a->runs, err));
+    for (i = 0; i < a->n; i++)
+        TRY(describe(&b, a, i, err));
+    TRY(read_runs(&runs, &b, a, err));
+    return store_locked(&b, dir, a, &runs, ret_stale, err);
 }
 
-enum status baseline_accept(const char *dir, const char *name, const char *run_path, const char *reason,
-                            struct error *err)
+enum status baseline_accept(const char *dir, const char *name, const char *const *run_paths, size_t n,
+                            const char *reason, struct error *err)
 {
+    struct addition a = {.paths = run_paths, .n = n, .reason = reason};
     AUTO(buf) quoted = {0};
     bool is_stale = true;
 
     if (!reason || !reason[0])
-        return error_set(err, ERR_USAGE, "say with --reason why '%s' is accepted", run_path);
+        return error_set(err, ERR_USAGE, "say with --reason why '%s' is accepted", run_paths[0]);
     TRY(baseline_index_text(&quoted, reason, err)); /* before anything is written */
     while (is_stale)
-        TRY(accept_once(dir, name, run_path, reason, &is_stale, err));
+        TRY(accept_once(dir, name, &a, &is_stale, err));
     return OK;
 }

@@ -85,8 +85,11 @@ static enum status take_out(struct baseline *b, const char *which, const char *r
     return OK;
 }
 
-static enum status summarise(const struct baseline *b, struct error *err)
+/* Nothing is changed unless both files could be written. */
+static enum status rewrite(const struct baseline *b, struct error *err)
 {
+    AUTO(outfile) index = {0};
+    AUTO(outfile) summary = {0};
     struct run *runs = NULL;
     enum status st;
     size_t n = 0;
@@ -95,9 +98,12 @@ static enum status summarise(const struct baseline *b, struct error *err)
     for (st = OK; n < b->n_runs && st == OK; n += st == OK)
         st = baseline_run(b, n, &runs[n], err);
     if (st == OK)
-        st = summary_file_write(b, runs, n, err);
+        st = summary_file_begin(&summary, b, runs, n, err);
     run_list_free(runs, n);
-    return st;
+    TRY(st);
+    TRY(baseline_index_begin(&index, b, NULL, 0, err));
+    TRY(outfile_commit(&summary, err));
+    return outfile_commit(&index, err);
 }
 
 static enum status drop(const char *dir, const char *name, const char *const *which, size_t n, const char *reason,
@@ -122,8 +128,7 @@ static enum status drop(const char *dir, const char *name, const char *const *wh
     b.dropped = dropped;
     for (i = 0; i < n; i++)
         TRY(take_out(&b, which[i], reason, err));
-    TRY(baseline_index_write(&b, NULL, err));
-    TRY(summarise(&b, err));
+    TRY(rewrite(&b, err));
     for (i = before; i < b.n_dropped; i++)
         TRY(remove_file(b.dir, b.dropped[i].file, err));
     return OK;

@@ -1,6 +1,5 @@
 #include "core/gate/baseline_index.h"
 
-#include "core/base/file.h"
 #include "core/base/scope.h"
 
 #include <jansson.h>
@@ -31,32 +30,34 @@ static enum status put_run(struct buf *b, const struct accepted *r, bool is_last
     return OK;
 }
 
-static enum status put_runs(struct buf *b, const struct accepted *runs, size_t n, const struct accepted *last,
-                            struct error *err)
+static enum status put_runs(struct buf *b, const struct accepted *runs, size_t n, bool others_follow, struct error *err)
 {
     size_t i;
 
     for (i = 0; i < n; i++)
-        TRY(put_run(b, &runs[i], i + 1 == n && !last, err));
-    return last ? put_run(b, last, true, err) : OK;
+        TRY(put_run(b, &runs[i], i + 1 == n && !others_follow, err));
+    return OK;
 }
 
-enum status baseline_index_write(const struct baseline *b, const struct accepted *added, struct error *err)
+enum status baseline_index_begin(struct outfile *ret, const struct baseline *b, const struct accepted *added,
+                                 size_t n_added, struct error *err)
 {
     AUTO(buf) text = {0};
     char *path = NULL;
     enum status st;
 
     buf_printf(&text, "{\n  \"schema\": %d,\n  \"name\": \"%s\",\n  \"runs\": [\n", BASELINE_SCHEMA, b->name);
-    TRY(put_runs(&text, b->runs, b->n_runs, added, err));
+    TRY(put_runs(&text, b->runs, b->n_runs, n_added > 0, err));
+    TRY(put_runs(&text, added, n_added, false, err));
     if (b->n_dropped) {
         buf_puts(&text, "  ],\n  \"dropped\": [\n");
-        TRY(put_runs(&text, b->dropped, b->n_dropped, NULL, err));
+        TRY(put_runs(&text, b->dropped, b->n_dropped, false, err));
     }
     buf_puts(&text, "  ]\n}\n");
     TRY(buf_check(&text, err));
     TRY(path_join(b->dir, "baseline.json", &path, err));
-    st = file_write(path, text.data, text.len, err);
+    st = outfile_open(ret, path, err);
     free(path);
-    return st;
+    TRY(st);
+    return outfile_write(ret, text.data, text.len, err);
 }

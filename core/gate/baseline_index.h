@@ -3,12 +3,15 @@
 #define CORE_GATE_BASELINE_INDEX_H
 
 #include "core/base/buf.h"
+#include "core/base/file.h"
 #include "core/gate/baseline.h"
 
 /* A JSON string with its quotes; ERR_USAGE for what is not UTF-8. */
 MUST_CHECK enum status baseline_index_text(struct buf *b, const char *text, struct error *err);
 
-/* The runs and the dropped ones of `b`, and `added` (NULL: none) behind the runs. */
-MUST_CHECK enum status baseline_index_write(const struct baseline *b, const struct accepted *added, struct error *err);
+/* The runs and the dropped ones of `b`, and `added` behind the runs. Written when `ret`, which the caller owns, is
+ * committed. */
+MUST_CHECK enum status baseline_index_begin(struct outfile *ret, const struct baseline *b, const struct accepted *added,
+                                            size_t n_added, struct error *err);
 
 #endif

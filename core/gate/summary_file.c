@@ -145,7 +145,8 @@ static enum status put_metric(struct buf *b, const struct cube *cube, const stru
     return st;
 }
 
-enum status summary_file_write(const struct baseline *b, const struct run *runs, size_t n_runs, struct error *err)
+enum status summary_file_begin(struct outfile *ret, const struct baseline *b, const struct run *runs, size_t n_runs,
+                               struct error *err)
 {
     AUTO(metrics) m = {0};
     AUTO(buf) text = {0};
@@ -165,7 +166,8 @@ enum status summary_file_write(const struct baseline *b, const struct run *runs,
     buf_puts(&text, "  }\n}\n");
     TRY(buf_check(&text, err));
     TRY(path_join(b->dir, "summary.json", &path, err));
-    st = file_write(path, text.data, text.len, err);
+    st = outfile_open(ret, path, err);
     free(path);
-    return st;
+    TRY(st);
+    return outfile_write(ret, text.data, text.len, err);
 }

@@ -29,6 +29,11 @@ static const char *run_file(const char *name, double value, bool complete)
     return path;
 }
 
+static enum status accept(const char *dir, const char *name, const char *run, const char *reason, struct error *e)
+{
+    return baseline_accept(dir, name, &run, 1, reason, e);
+}
+
 static void read_text(const char *path, struct buf *text)
 {
     buf_clear(text);
@@ -44,8 +49,8 @@ Test(baseline, keeps_what_was_accepted)
     char summary[300];
 
     setenv("SOURCE_DATE_EPOCH", "86400", 1);
-    MUST(baseline_accept(dir, "main", first, "the \"first\" run", &err));
-    MUST(baseline_accept(dir, "main", second, "a rerun", &err));
+    MUST(accept(dir, "main", first, "the \"first\" run", &err));
+    MUST(accept(dir, "main", second, "a rerun", &err));
     MUST(baseline_open(&b, dir, "main", &err));
     cr_assert(eq(sz, b.n_runs, 2));
     cr_assert(eq(str, b.runs[0].reason, "the \"first\" run"));
@@ -60,6 +65,36 @@ Test(baseline, keeps_what_was_accepted)
     cr_assert(strstr(buf_text(&text), "\"unit\": \"bit\"}\n  }\n}\n") != NULL, "%s", buf_text(&text));
 }
 
+/* The third is incomplete: neither the first two nor the folder remain. */
+Test(baseline, several_runs_are_accepted_together_or_not_at_all)
+{
+    const char *runs[] = {run_file("1.h5", 3, true), run_file("2.h5", 3.01, true), run_file("3.h5", 3.02, false)};
+    const char *same[] = {runs[0], runs[1], runs[0]}, *dir = folder_file("b"), *main_dir = folder_file("b/main");
+    AUTO(baseline) b = {0};
+    char first[400], second[400];
+
+    cr_assert(eq(int, baseline_accept(dir, "main", runs, 3, "why", &err), ERR_NO_VERDICT));
+    cr_assert(strstr(err.message, "3.h5") != NULL, "%s", err.message);
+    cr_assert(not(file_exists(main_dir)));
+    error_clear(&err);
+    cr_assert(eq(int, baseline_accept(dir, "main", same, 3, "why", &err), ERR_USAGE));
+    cr_assert(strstr(err.message, "are the same run") != NULL, "%s", err.message);
+    error_clear(&err);
+    MUST(baseline_accept(dir, "other", runs, 2, "why", &err));
+    MUST(baseline_open(&b, dir, "other", &err));
+    cr_assert(eq(sz, b.n_runs, 2));
+    /* A file stands where the second should go: the first is taken back, and the file stays. */
+    snprintf(first, sizeof first, "%s/%s", main_dir, b.runs[0].file);
+    snprintf(second, sizeof second, "%s/%s", main_dir, b.runs[1].file);
+    MUST(dir_make(main_dir, &err));
+    MUST(file_write(second, "mine", 4, &err));
+    cr_assert(eq(int, baseline_accept(dir, "main", runs, 2, "why", &err), ERR_FORMAT));
+    cr_assert(strstr(err.message, "nothing is overwritten") != NULL, "%s", err.message);
+    cr_assert(not(file_exists(first)));
+    cr_assert(file_exists(second));
+    cr_assert(not(file_exists(folder_file("b/main/baseline.json"))));
+}
+
 Test(baseline, lists_names_in_order)
 {
     const char *dir = folder_file("b"), *run = run_file("1.h5", 3, true);
@@ -69,8 +104,8 @@ Test(baseline, lists_names_in_order)
 
     MUST(baseline_list(dir, &strings, &names, &n, &err));
     cr_assert(eq(sz, n, 0), "no folder, no baseline");
-    MUST(baseline_accept(dir, "nightly", run, "why", &err));
-    MUST(baseline_accept(dir, "main", run, "why", &err));
+    MUST(accept(dir, "nightly", run, "why", &err));
+    MUST(accept(dir, "main", run, "why", &err));
     MUST(dir_make(folder_file("b/empty"), &err));
     MUST(baseline_list(dir, &strings, &names, &n, &err));
     cr_assert(eq(sz, n, 2));
@@ -93,23 +128,22 @@ Test(baseline, refuses_what_may_not_be_accepted)
     AUTO(buf) before = {0};
     AUTO(buf) after = {0};
 
-    MUST(baseline_accept(dir, "main", good, "why", &err));
+    MUST(accept(dir, "main", good, "why", &err));
     read_text(folder_file("b/main/baseline.json"), &before);
-    cr_assert(eq(int, baseline_accept(dir, "main", good, "again", &err), ERR_USAGE), "the same run twice");
+    cr_assert(eq(int, accept(dir, "main", good, "again", &err), ERR_USAGE), "the same run twice");
     error_clear(&err);
-    cr_assert(eq(int, baseline_accept(dir, "main", half, "why", &err), ERR_NO_VERDICT), "an incomplete run");
+    cr_assert(eq(int, accept(dir, "main", half, "why", &err), ERR_NO_VERDICT), "an incomplete run");
     error_clear(&err);
-    cr_assert(eq(int, baseline_accept(dir, "main", good, "", &err), ERR_USAGE), "no reason");
+    cr_assert(eq(int, accept(dir, "main", good, "", &err), ERR_USAGE), "no reason");
     error_clear(&err);
-    cr_assert(eq(int, baseline_accept(dir, "../main", good, "why", &err), ERR_USAGE), "a name that climbs");
+    cr_assert(eq(int, accept(dir, "../main", good, "why", &err), ERR_USAGE), "a name that climbs");
     error_clear(&err);
-    cr_assert(eq(int, baseline_accept(dir, "main", folder_file("none.h5"), "why", &err), ERR_IO), "no such file");
+    cr_assert(eq(int, accept(dir, "main", folder_file("none.h5"), "why", &err), ERR_IO), "no such file");
     error_clear(&err);
     fake_run(&other, 8, 1, 2, 2);
     fake_cube(&other, "attn.entropy", 3)->version = 9;
     MUST(runfile_write(&other, folder_file("3.h5"), &err));
-    cr_assert(eq(int, baseline_accept(dir, "main", folder_file("3.h5"), "why", &err), ERR_NO_VERDICT),
-              "not comparable");
+    cr_assert(eq(int, accept(dir, "main", folder_file("3.h5"), "why", &err), ERR_NO_VERDICT), "not comparable");
     cr_assert(strstr(err.message, "definition version") != NULL, "%s", err.message);
     error_clear(&err);
     read_text(folder_file("b/main/baseline.json"), &after);
@@ -123,7 +157,7 @@ Test(baseline, notices_a_changed_run)
     AUTO(run) r = {0};
     char *path = NULL;
 
-    MUST(baseline_accept(dir, "main", run_file("1.h5", 3, true), "why", &err));
+    MUST(accept(dir, "main", run_file("1.h5", 3, true), "why", &err));
     MUST(baseline_open(&b, dir, "main", &err));
     MUST(path_join(b.dir, b.runs[0].file, &path, &err));
     MUST(file_write(path, "not what it was", 15, &err));
@@ -143,7 +177,7 @@ Test(baseline, runs_accepted_at_once_are_all_kept)
         run_file(names[i], i, true);
     for (i = 0; i < 4; i++)
         if (fork() == 0)
-            _exit(baseline_accept(dir, "main", folder_file(names[i]), "at once", &err) == OK ? 0 : 1);
+            _exit(accept(dir, "main", folder_file(names[i]), "at once", &err) == OK ? 0 : 1);
     for (i = 0; i < 4; i++)
         cr_assert(wait(&state) > 0 && state == 0);
     MUST(baseline_open(&b, dir, "main", &err));
@@ -154,7 +188,7 @@ Test(baseline, a_reason_that_is_no_text_leaves_nothing_behind)
 {
     const char *dir = folder_file("b");
 
-    cr_assert(eq(int, baseline_accept(dir, "main", run_file("1.h5", 3, true), "why \xff", &err), ERR_USAGE));
+    cr_assert(eq(int, accept(dir, "main", run_file("1.h5", 3, true), "why \xff", &err), ERR_USAGE));
     cr_assert(not(file_exists(folder_file("b/main"))));
 }
 
@@ -212,8 +246,8 @@ Test(baseline, drops_what_is_named_and_keeps_why)
     char digits[13], path[300];
     const char *which[] = {digits};
 
-    MUST(baseline_accept(dir, "main", first, "first", &err));
-    MUST(baseline_accept(dir, "main", second, "second", &err));
+    MUST(accept(dir, "main", first, "first", &err));
+    MUST(accept(dir, "main", second, "second", &err));
     MUST(baseline_open(&b, dir, "main", &err));
     snprintf(digits, sizeof digits, "%.12s", b.runs[0].hash.hex);
     snprintf(path, sizeof path, "%s/main/%s", dir, b.runs[0].file);
@@ -226,7 +260,7 @@ Test(baseline, drops_what_is_named_and_keeps_why)
     cr_assert(eq(str, left.dropped[0].reason, "a busy machine"));
     cr_assert(eq(str, left.dropped[0].hash.hex, b.runs[0].hash.hex));
     /* accepting anew keeps what was dropped */
-    MUST(baseline_accept(dir, "main", first, "again", &err));
+    MUST(accept(dir, "main", first, "again", &err));
     baseline_done(&left);
     MUST(baseline_open(&left, dir, "main", &err));
     cr_assert(left.n_runs == 2 && left.n_dropped == 1);
@@ -238,8 +272,8 @@ Test(baseline, drop_refuses_what_it_cannot_mean)
     const char *unknown[] = {"0123456789ab"}, *twice[] = {"x", "x"}, *few[] = {"5f1"}, *outside[] = {"../1.h5"};
     char path[300];
 
-    MUST(baseline_accept(dir, "main", first, "first", &err));
-    MUST(baseline_accept(dir, "main", second, "second", &err));
+    MUST(accept(dir, "main", first, "first", &err));
+    MUST(accept(dir, "main", second, "second", &err));
     cr_assert(baseline_drop(dir, "main", unknown, 1, "r", NULL) == ERR_USAGE);
     cr_assert(baseline_drop(dir, "main", few, 1, "r", NULL) == ERR_USAGE);
     cr_assert(baseline_drop(dir, "main", outside, 1, "r", NULL) == ERR_USAGE);
