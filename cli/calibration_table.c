@@ -58,26 +58,57 @@ static void put_count(struct buf *out, const char *what, const struct calibratio
     buf_putc(out, '\n');
 }
 
+static void put_counts(struct buf *out, const struct calibration *c)
+{
+    if (c->n_runs == 1) {
+        put_count(out, "  half against half", &c->halves);
+        return;
+    }
+    put_count(out, "  run against run", &c->pairs);
+    if (c->can_exchange)
+        put_count(out, "  exchanged within tasks", &c->exchanged);
+    else
+        buf_puts(out, "  the runs have not the same tasks, turns or layers: nothing was exchanged between them\n");
+}
+
+/* Broken into lines at the spaces. */
+static void put_wrapped(struct buf *out, const char *text)
+{
+    enum { WIDTH = 112 };
+
+    while (strlen(text) > WIDTH) {
+        size_t len = WIDTH;
+
+        while (len > 1 && text[len] != ' ')
+            len--;
+        buf_printf(out, "%.*s\n", (int)len, text);
+        text += len + 1;
+    }
+    buf_printf(out, "%s\n", text);
+}
+
 void calibration_table(struct buf *out, const struct calibration *c)
 {
     static const char *const heads[] = {"metric", "role", "sd", "noisiest", "at", "margin", "finds 1x", "2x"};
     AUTO(table) t = {.n_columns = 8, .align = "llrrlrrr"};
     size_t i;
 
-    buf_printf(out, "%zu runs, %zu tasks, policy %s, alpha %.4g, seed %llu\n\nfalse alarms (regressed or changed)\n",
-               c->n_runs, c->n_tasks, c->policy_name, c->alpha, (unsigned long long)c->seed);
-    put_count(out, "  run against run", &c->pairs);
-    if (c->can_exchange)
-        put_count(out, "  exchanged within tasks", &c->exchanged);
-    else
-        buf_puts(out, "  the runs have not the same tasks, turns or layers: nothing was exchanged between them\n");
+    buf_printf(out, "%zu run%s, %zu tasks, policy %s, alpha %.4g, seed %llu\n\nfalse alarms (regressed or changed)\n",
+               c->n_runs, c->n_runs == 1 ? "" : "s", c->n_tasks, c->policy_name, c->alpha, (unsigned long long)c->seed);
+    put_counts(out, c);
     buf_putc(out, '\n');
     for (i = 0; i < 8; i++)
         table_cell(&t, heads[i], 12);
     for (i = 0; i < c->n_metrics; i++)
         put_metric(&t, &c->metrics[i]);
     table_print(&t, out, 0, 110, 0);
-    buf_puts(out,
-             "\nsd: of a task's difference between two runs, of the mean over cells and of the noisiest cell; of "
-             "latencies between\nruns. finds: how often a shift of every cell by one and by two margins is found.\n");
+    buf_putc(out, '\n');
+    if (c->n_runs == 1)
+        put_wrapped(out, calibration_of_halves);
+    put_wrapped(out, c->n_runs == 1
+                         ? "sd: of the difference of two tasks, of the mean over cells and of the noisiest "
+                           "cell. finds: how often a shift of every cell by one and by two margins is found."
+                         : "sd: of a task's difference between two runs, of the mean over cells and of the "
+                           "noisiest cell; of latencies between runs. finds: how often a shift of every cell "
+                           "by one and by two margins is found.");
 }

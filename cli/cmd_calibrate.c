@@ -32,7 +32,7 @@ static const struct opt options[] = {
     {.name = "exchanges",
      .kind = OPT_TEXT,
      .value = "N",
-     .help = "sets of runs made by exchanging tasks between the runs (default: 400)"},
+     .help = "sets of runs made by exchanging tasks between the runs, or halves of one run (default: 400)"},
     OPTION_SEED,
     OPTION_TEST_DEVICE,
     OPTION_PROJECT,
@@ -100,8 +100,7 @@ static enum status run(struct call *c, struct error *err)
     TRY(opts_u64(&c->opts, "exchanges", 1, MAX_EXCHANGES, N_EXCHANGES, &n, err));
     TRY(present_policy(&policy, &c->opts, err));
     if (!c->opts.n_words && !name)
-        return error_set(err, ERR_USAGE,
-                         "calibrate needs two runs of the same version at least, one with repeats, or --baseline NAME");
+        return error_set(err, ERR_USAGE, "calibrate needs runs of one version, several or one, or --baseline NAME");
     if (name)
         TRY(reference_open(&base, name, opts_text(&c->opts, "baselines", "baselines"), err));
     if (name && !base.baseline.dir)
@@ -129,12 +128,15 @@ const struct command cmd_calibrate = {
     .name = "calibrate",
     .operands = "[RUN...]",
     .max_words = 100,
-    .brief = "from runs of one version: noise, false alarms, power",
+    .brief = "from runs of one version, or one: noise, false alarms, power",
     .about =
         "Compares repeated runs of the same version with each other, and sets of runs in which the values of each "
         "task changed places, which could as well have been measured. Says how often the gate would have cried "
         "wolf, how large noise is, and how often shifts of one and of two margins are found. One run with repeats is "
         "taken apart into as many runs.\n"
+        "Of one run without repeats the tasks are halved at random, again and again, and the halves compared: an upper "
+        "bound of what the noise of tasks does; noise from run to run, that of latencies above all, shows in no single "
+        "run.\n"
         "With --baseline the result is kept in the baseline's folder as calibration.json and shown by 'tare "
         "baseline show'.",
     .examples = "tare calibrate out/night-1.h5 out/night-2.h5 out/night-3.h5 --baseline main\n"

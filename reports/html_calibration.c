@@ -50,22 +50,33 @@ static void put_metric(struct buf *out, const struct calibration_metric *m)
 void html_calibration(struct buf *out, const struct report_input *in)
 {
     const struct calibration *c = in->calibration;
+    bool is_one = c && c->n_runs == 1;
     size_t i;
 
     if (!c)
         return;
     buf_printf(out,
-               "<section id=\"calibration\"><h2>Calibration of the baseline</h2>\n<p class=\"lead\">What %zu runs of "
-               "one version, %zu tasks each, show of the gate under the policy ",
-               c->n_runs, c->n_tasks);
+               "<section id=\"calibration\"><h2>Calibration of the baseline</h2>\n<p class=\"lead\">What %zu run%s of "
+               "one version, %zu tasks%s, show%s of the gate under the policy ",
+               c->n_runs, is_one ? "" : "s", c->n_tasks, is_one ? "" : " each", is_one ? "s" : "");
     html_text(out, c->policy_name, 80);
     buf_puts(out, ": how noisy each metric is, how often it would have cried wolf, and how often it finds a shift of "
-                  "every cell by one and by two margins.</p>\n<dl class=\"facts\">\n");
+                  "every cell by one and by two margins.</p>\n");
+    if (is_one) {
+        buf_puts(out, "<p>");
+        html_text(out, calibration_of_halves, 1000);
+        buf_puts(out, "</p>\n");
+    }
+    buf_puts(out, "<dl class=\"facts\">\n");
     put_count(out, "false alarms, run against run", &c->pairs);
     put_count(out, "false alarms, exchanged within tasks", &c->exchanged);
+    put_count(out, "false alarms, half of the tasks against half", &c->halves);
     buf_puts(out, "</dl>\n<div class=\"card scroll\"><table class=\"cards\"><thead><tr><th>metric</th><th>role</th>"
-                  "<th class=\"num\"><abbr title=\"of a task's difference between two runs, of the mean over cells; of "
-                  "latencies between runs\">deviation</abbr></th><th class=\"num\">noisiest cell</th><th>where</th>"
+                  "<th class=\"num\"><abbr title=\"");
+    buf_puts(out, is_one
+                      ? "of the difference of two tasks, of the mean over cells"
+                      : "of a task's difference between two runs, of the mean over cells; of latencies between runs");
+    buf_puts(out, "\">deviation</abbr></th><th class=\"num\">noisiest cell</th><th>where</th>"
                   "<th class=\"num\">margin</th><th class=\"num\">finds 1 margin</th><th class=\"num\">finds 2"
                   "</th></tr></thead><tbody>\n");
     for (i = 0; i < c->n_metrics; i++)

@@ -5,6 +5,7 @@
 #include "core/gate/decide.h"
 #include "core/gate/exchange_runs.h"
 #include "core/gate/family.h"
+#include "core/gate/halves.h"
 #include "core/gate/spread.h"
 #include "core/stats/summary.h"
 
@@ -138,12 +139,30 @@ static enum status is_found(const struct comparison *c, const struct cube *metri
     return st;
 }
 
-static enum status find_power(struct calibration *c, struct exchanged *x, const struct policy *policy, double share,
+/* Sets of runs that could as well have been measured: the first stands for a candidate, the others for the base. */
+struct drawn {
+    void *of;
+    void (*draw)(void *of, uint64_t seed, uint64_t draw);
+    struct run *runs;
+    size_t n;
+};
+
+static void draw_exchange(void *of, uint64_t seed, uint64_t draw)
+{
+    exchanged_draw(of, seed, draw);
+}
+
+static void draw_halves(void *of, uint64_t seed, uint64_t draw)
+{
+    halves_draw(of, seed, draw);
+}
+
+static enum status find_power(struct calibration *c, const struct drawn *d, const struct policy *policy, double share,
                               size_t n_trials, struct error *err)
 {
-    struct comparison cmp = {.base = &x->runs[1],
-                             .n_base = x->n - 1,
-                             .cand = &x->runs[0],
+    struct comparison cmp = {.base = &d->runs[1],
+                             .n_base = d->n - 1,
+                             .cand = &d->runs[0],
                              .n_cand = 1,
                              .policy = policy,
                              .seed = c->seed,
@@ -152,16 +171,16 @@ static enum status find_power(struct calibration *c, struct exchanged *x, const 
 
     for (trial = 0; trial < n_trials; trial++)
         for (s = 0; s < CALIBRATION_SHIFTS; s++) {
-            exchanged_draw(x, c->seed + 1, trial);
+            d->draw(d->of, c->seed + 1, trial);
             for (i = 0; i < c->n_metrics; i++) {
                 struct calibration_metric *m = &c->metrics[i];
-                const struct cube *cube = run_cube(&x->runs[0], m->metric);
+                const struct cube *cube = run_cube(&d->runs[0], m->metric);
                 const struct rule_for *rule = policy_rule(policy, m->metric);
                 bool found = false;
 
                 if (!cube || m->noise == NOISE_RUN || !(m->margin > 0))
                     continue;
-                shift_cube(&x->runs[0], m->metric, rule->has_better ? rule->better : cube->better,
+                shift_cube(&d->runs[0], m->metric, rule->has_better ? rule->better : cube->better,
                            calibration_shift[s] * m->margin);
                 TRY(is_found(&cmp, cube, share, &found, err));
                 m->n_found[s] += found;
@@ -171,39 +190,71 @@ static enum status find_power(struct calibration *c, struct exchanged *x, const 
     return OK;
 }
 
-/* What decide() says of the first two runs has the list of metrics, their roles and margins. */
-static enum status list_metrics(struct calibration *c, const struct run *runs, const struct policy *policy,
-                                double *ret_share, struct error *err)
+/* False alarms and power. */
+static enum status try_draws(struct calibration *c, struct calibration_count *count, const struct drawn *d,
+                             const struct policy *policy, double share, size_t n, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        d->draw(d->of, c->seed, i);
+        TRY(judge_once(count, &d->runs[1], d->n - 1, &d->runs[0], policy, c->seed, err));
+    }
+    return find_power(c, d, policy, share, n < CALIBRATION_POWER_TRIALS ? n : CALIBRATION_POWER_TRIALS, err);
+}
+
+static enum status add_metric(struct calibration *c, const char *metric, const char *unit, enum noise noise,
+                              enum role role, double margin, struct error *err)
+{
+    char *name = NULL, *unit_text = NULL;
+
+    TRY(arena_strdup(&c->arena, metric, &name, err));
+    TRY(arena_strdup(&c->arena, unit ? unit : "", &unit_text, err));
+    c->metrics[c->n_metrics++] = (struct calibration_metric){.metric = name,
+                                                             .unit = unit_text,
+                                                             .noise = noise,
+                                                             .role = role,
+                                                             .margin = margin,
+                                                             .mean_sd = NAN,
+                                                             .cell_sd = NAN,
+                                                             .cell = {NULL, -1, -1, -1}};
+    return OK;
+}
+
+/* What decide() says of the runs, the first against the others, has the list of metrics, their roles and margins.
+ * n_more: room for as many others. */
+static enum status list_metrics(struct calibration *c, const struct run *base, size_t n_base, const struct run *cand,
+                                size_t n_more, const struct policy *policy, double *ret_share, struct error *err)
 {
     AUTO(judgement) j = {0};
     size_t i;
 
-    TRY(decide(&j, runs, c->n_runs - 1, &runs[c->n_runs - 1], 1, policy, c->seed, err));
-    TRY(arena_new(&c->arena, j.n_families, sizeof *c->metrics, &c->metrics, err));
+    TRY(decide(&j, base, n_base, cand, 1, policy, c->seed, err));
+    TRY(arena_new(&c->arena, j.n_families + n_more, sizeof *c->metrics, &c->metrics, err));
     *ret_share = 0;
     for (i = 0; i < j.n_families; i++) {
         const struct family *f = &j.families[i];
-        struct calibration_metric *m = &c->metrics[c->n_metrics];
-        char *metric = NULL, *unit = NULL;
 
         if (!f->n_compared)
             continue;
-        TRY(arena_strdup(&c->arena, f->metric, &metric, err));
-        TRY(arena_strdup(&c->arena, f->unit, &unit, err));
-        *m = (struct calibration_metric){.metric = metric,
-                                         .unit = unit,
-                                         .noise = f->noise,
-                                         .role = f->role,
-                                         .margin = f->margin,
-                                         .mean_sd = NAN,
-                                         .cell_sd = NAN,
-                                         .cell = {NULL, -1, -1, -1}};
+        TRY(add_metric(c, f->metric, f->unit, f->noise, f->role, f->margin, err));
+        *ret_share += f->role == ROLE_PRIMARY;
+    }
+    return OK;
+}
+
+static enum status find_spreads(struct calibration *c, const struct run *runs, const struct policy *policy,
+                                struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_metrics; i++) {
+        struct calibration_metric *m = &c->metrics[i];
+
         if (m->noise == NOISE_RUN)
-            TRY(find_run_spread(m, c, runs, policy_rule(policy, metric)->stat, err));
+            TRY(find_run_spread(m, c, runs, policy_rule(policy, m->metric)->stat, err));
         else
             TRY(find_spread(m, c, runs, err));
-        *ret_share += f->role == ROLE_PRIMARY;
-        c->n_metrics++;
     }
     return OK;
 }
@@ -212,18 +263,113 @@ static enum status exchange(struct calibration *c, const struct run *runs, const
                             size_t n_exchanges, struct error *err)
 {
     AUTO(exchanged) x = {0};
-    size_t i;
+    struct drawn d = {.of = &x, .draw = draw_exchange};
 
     c->can_exchange = exchanged_can(runs, c->n_runs);
     if (!c->can_exchange)
         return OK;
     TRY(exchanged_init(&x, runs, c->n_runs, err));
-    for (i = 0; i < n_exchanges; i++) {
-        exchanged_draw(&x, c->seed, i);
-        TRY(judge_once(&c->exchanged, &x.runs[1], x.n - 1, &x.runs[0], policy, c->seed, err));
+    d.runs = x.runs;
+    d.n = x.n;
+    return try_draws(c, &c->exchanged, &d, policy, share, n_exchanges, err);
+}
+
+static enum status from_reruns(struct calibration *c, const struct run *runs, const struct policy *policy,
+                               size_t n_exchanges, struct error *err)
+{
+    double share;
+
+    TRY(judge_pairs(c, runs, policy, err));
+    TRY(list_metrics(c, runs, c->n_runs - 1, &runs[c->n_runs - 1], 0, policy, &share, err));
+    TRY(find_spreads(c, runs, policy, err));
+    return exchange(c, runs, policy, share, n_exchanges, err);
+}
+
+/* Two tasks differ by the deviation between tasks times the root of two. */
+static enum status find_task_spread(struct calibration_metric *m, const struct run *run, struct error *err)
+{
+    AUTO(pairs) p = {0};
+    double *column = NULL;
+    struct summary s;
+    size_t i, k;
+
+    TRY(pairs_init(&p, run, 1, run, 1, m->metric, err));
+    TRY(mem_new(p.n_tasks, sizeof *column, &column, err));
+    for (k = 0; k < p.n_columns; k++) {
+        for (i = 0; i < p.n_tasks; i++)
+            column[i] = p.base[i * p.n_columns + k];
+        summary_of(&s, column, p.n_tasks);
+        if (k == p.n_cells) {
+            m->mean_sd = s.sd * sqrt(2);
+        } else if (isfinite(s.sd) && !(s.sd * sqrt(2) <= m->cell_sd)) {
+            m->cell_sd = s.sd * sqrt(2);
+            m->cell = p.cell[k];
+        }
     }
-    return find_power(c, &x, policy, share,
-                      n_exchanges < CALIBRATION_POWER_TRIALS ? n_exchanges : CALIBRATION_POWER_TRIALS, err);
+    free(column);
+    return OK;
+}
+
+/* Those whose noise is the run's are listed with a noise that is not known. */
+static enum status add_unknown(struct calibration *c, const struct run *run, const struct policy *policy,
+                               struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < run->n_cubes; i++) {
+        const struct cube *cube = &run->cubes[i];
+        enum role role = policy_rule(policy, cube->metric)->role;
+
+        if (cube->noise == NOISE_RUN && role != ROLE_OFF && cube_count(cube))
+            TRY(add_metric(c, cube->metric, cube->unit, NOISE_RUN, role, NAN, err));
+    }
+    return OK;
+}
+
+/* A limit is no comparison, and what halves lack is no lack of the run. `rules`: room for the policy's. */
+static struct policy comparing_alone(const struct policy *policy, struct rule_for *rules)
+{
+    struct policy alone = *policy;
+    size_t i;
+
+    for (i = 0; i < policy->n_rules; i++) {
+        rules[i] = policy->rules[i];
+        rules[i].n_limits = 0;
+        rules[i].required = false;
+    }
+    alone.rules = rules;
+    return alone;
+}
+
+static enum status halve(struct calibration *c, struct halves *h, const struct run *run, const struct policy *policy,
+                         size_t n_draws, struct error *err)
+{
+    struct drawn d = {.of = h, .draw = draw_halves, .runs = h->runs, .n = 2};
+    double share;
+    size_t i;
+
+    halves_draw(h, c->seed, 0);
+    TRY(list_metrics(c, &h->runs[1], 1, &h->runs[0], run->n_cubes, policy, &share, err));
+    for (i = 0; i < c->n_metrics; i++)
+        TRY(find_task_spread(&c->metrics[i], run, err));
+    TRY(try_draws(c, &c->halves, &d, policy, share, n_draws, err));
+    return add_unknown(c, run, policy, err);
+}
+
+static enum status from_one_run(struct calibration *c, const struct run *run, const struct policy *policy,
+                                size_t n_draws, struct error *err)
+{
+    AUTO(halves) h = {0};
+    struct rule_for *rules = NULL;
+    struct policy alone;
+    enum status st;
+
+    TRY(halves_init(&h, run, err));
+    TRY(mem_new(policy->n_rules, sizeof *rules, &rules, err));
+    alone = comparing_alone(policy, rules);
+    st = halve(c, &h, run, &alone, n_draws, err);
+    free(rules);
+    return st;
 }
 
 enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_runs, const struct policy *policy,
@@ -231,12 +377,8 @@ enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_
 {
     AUTO(calibration) c = {.n_runs = n_runs, .alpha = policy->alpha, .seed = seed};
     char *name = NULL;
-    double share;
     size_t i;
 
-    if (n_runs < 2)
-        return error_set(err, ERR_USAGE,
-                         "one run without repeats shows no noise: measure the same version twice at least");
     if (n_runs > CALIBRATION_RUNS)
         return error_set(err, ERR_LIMIT, "%zu runs, %d are the most", n_runs, CALIBRATION_RUNS);
     TRY(arena_strdup(&c.arena, policy->name ? policy->name : "", &name, err));
@@ -244,9 +386,10 @@ enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_
     for (i = 0; i < n_runs; i++)
         if (runs[i].axes.n[AXIS_TASK] > c.n_tasks)
             c.n_tasks = runs[i].axes.n[AXIS_TASK];
-    TRY(judge_pairs(&c, runs, policy, err));
-    TRY(list_metrics(&c, runs, policy, &share, err));
-    TRY(exchange(&c, runs, policy, share, n_exchanges, err));
+    if (n_runs == 1)
+        TRY(from_one_run(&c, runs, policy, n_exchanges, err));
+    else
+        TRY(from_reruns(&c, runs, policy, n_exchanges, err));
     *ret = c;
     memset(&c, 0, sizeof c);
     return OK;

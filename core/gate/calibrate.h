@@ -1,4 +1,8 @@
-/* calibrate.h - from runs that should be the same: how large noise is, how often the gate cries wolf, what it finds. */
+/* calibrate.h - from runs that should be the same: how large noise is, how often the gate cries wolf, what it finds.
+ *
+ * One run can be resampled: its tasks are halved at random again and again, and the halves stand for two runs
+ * (core/gate/halves.h). What it says of noise is then an upper bound of what the noise of tasks may do, in samples half
+ * as large; of the noise from run to run it says nothing. */
 #ifndef CORE_GATE_CALIBRATE_H
 #define CORE_GATE_CALIBRATE_H
 
@@ -15,7 +19,7 @@ struct calibration_metric {
     enum role role;
     double margin;
     double mean_sd;    /* deviation of a task's difference between two runs, of its mean over cells; of a run-noise
-                          metric the deviation between runs                                                       */
+                          metric the deviation between runs; of one run, of the difference of two tasks           */
     double cell_sd;    /* the same of the noisiest cell */
     struct where cell; /* which one                     */
     size_t n_trials;   /* 0: no margin, or tested over runs */
@@ -35,13 +39,15 @@ struct calibration {
     uint64_t seed;
     struct calibration_count pairs;     /* every run against every other one                                        */
     struct calibration_count exchanged; /* one run against the others, after the runs of each task changed places    */
+    struct calibration_count halves;    /* of one run: half of its tasks against the other half                      */
     bool can_exchange;                  /* false: the runs have not the same tasks, turns, layers; then none of these */
     struct calibration_metric *metrics;
     size_t n_metrics;
 };
 
-/* Two runs at least, each comparable with the others (ERR_NO_VERDICT when not). n_exchanges: how many relabelled sets
- * are judged. Pure: runs, policy and seed give the numbers. */
+/* Each run comparable with the others (ERR_NO_VERDICT when not). n_exchanges: how many relabelled sets, or halves of
+ * one run, are judged; of halves the policy's limits are not, and nothing is required. Pure: runs, policy and seed give
+ * the numbers. */
 MUST_CHECK enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_runs,
                                  const struct policy *policy, uint64_t seed, size_t n_exchanges, struct error *err);
 void calibration_done(struct calibration *c);

@@ -13,6 +13,14 @@ enum { MAX_BYTES = 1 << 20, MAX_COUNT = 1000000000 };
 
 static const double CONFIDENCE = 0.95;
 
+const char calibration_of_halves[] = "From one run: its tasks were halved at random, and the halves compared as if "
+                                     "they were two runs. Tasks differ from "
+                                     "each other at least as much as independent reruns of one task do, and a half has "
+                                     "half as many, so sd and alarms are "
+                                     "upper bounds and what is found a lower one. What moves all tasks of a run "
+                                     "together, another batch or a busy server, "
+                                     "and how latencies differ between runs, no single run shows.";
+
 void calibration_put_share(struct buf *b, size_t k, size_t n)
 {
     struct binomial_interval ci = binomial_interval(k, n, CONFIDENCE);
@@ -108,6 +116,7 @@ enum status calibration_json(struct buf *b, const struct calibration *c, struct 
     buf_printf(b, ",\n  \"alpha\": %.6g,\n  \"seed\": %llu,\n", c->alpha, (unsigned long long)c->seed);
     put_count(b, "pairs", &c->pairs);
     put_count(b, "exchanged", &c->exchanged);
+    put_count(b, "halves", &c->halves);
     buf_puts(b, "  \"metrics\": {\n");
     for (i = 0; i < c->n_metrics; i++)
         TRY(put_metric(b, &c->metrics[i], i + 1 == c->n_metrics, err));
@@ -225,7 +234,7 @@ static enum status take_top(struct calibration *c, const struct json_at *top, st
     if (schema > CALIBRATION_SCHEMA)
         return json_bad(top, err, "calibration schema %lld is newer than this program reads (%d): use a newer one",
                         (long long)schema, CALIBRATION_SCHEMA);
-    TRY(json_get_i64(top, "runs", 2, CALIBRATION_RUNS, &runs, err));
+    TRY(json_get_i64(top, "runs", schema == 1 ? 2 : 1, CALIBRATION_RUNS, &runs, err));
     TRY(json_get_i64(top, "tasks", 0, MAX_COUNT, &tasks, err));
     TRY(json_get_i64(top, "seed", 0, INT64_MAX, &seed, err));
     TRY(json_get_text(top, "policy", &policy, err));
@@ -237,6 +246,8 @@ static enum status take_top(struct calibration *c, const struct json_at *top, st
     c->seed = (uint64_t)seed;
     TRY(take_count(top, "pairs", &c->pairs, err));
     TRY(take_count(top, "exchanged", &c->exchanged, err));
+    if (schema > 1)
+        TRY(take_count(top, "halves", &c->halves, err));
     c->can_exchange = c->exchanged.n > 0;
     return take_metrics(c, top, err);
 }
@@ -271,8 +282,9 @@ enum status calibration_read(struct calibration *ret, const char *dir, bool *ret
 
 void calibration_put_line(struct buf *b, const struct calibration *c)
 {
-    const struct calibration_count *count = c->exchanged.n ? &c->exchanged : &c->pairs;
+    const struct calibration_count *count = c->exchanged.n ? &c->exchanged : c->n_runs > 1 ? &c->pairs : &c->halves;
 
-    buf_printf(b, "%zu runs, policy %.60s, false alarms ", c->n_runs, c->policy_name);
+    buf_printf(b, "%zu run%s, policy %.60s, false alarms ", c->n_runs, c->n_runs == 1 ? " in halves" : "s",
+               c->policy_name);
     calibration_put_share(b, calibration_alarms(count), count->n);
 }

@@ -3,6 +3,7 @@
 #include "core/base/scope.h"
 #include "core/gate/calibration_file.h"
 #include "core/gate/exchange_runs.h"
+#include "core/gate/halves.h"
 #include "core/gate/repeats.h"
 #include "tests/support/close.h"
 #include "tests/support/fake_run.h"
@@ -106,18 +107,96 @@ Test(calibrate, same_seed_same_numbers)
     reruns_done(runs);
 }
 
-Test(calibrate, one_run_is_not_enough)
+/* Tasks of which every cell has a value of its own, uniform in +-0.02: cells are means of two turns, 0.02 / sqrt(6)
+ * between tasks, times sqrt(2) for two of them 0.01155, and half of that in the mean of four cells; within a third for
+ * 24 tasks. Twelve pairs find a shift of two margins, which lies nine deviations of their mean away. */
+Test(calibrate, one_run_is_resampled)
+{
+    struct run runs[RUNS];
+    AUTO(calibration) c = {0};
+    AUTO(calibration) again = {0};
+    AUTO(buf) first = {0};
+    AUTO(buf) second = {0};
+    const struct calibration_metric *m;
+
+    reruns(runs, 0.02);
+    calibrate_by(&c, runs, 1, 60);
+    cr_assert(c.n_runs == 1 && c.pairs.n == 0 && c.exchanged.n == 0 && !c.can_exchange && c.n_tasks == TASKS);
+    cr_assert(eq(sz, c.halves.n, 60));
+    cr_assert(eq(sz, calibration_alarms(&c.halves), 0));
+    m = metric(&c, "attn.entropy");
+    cr_assert(m->mean_sd > 0.0039 && m->mean_sd < 0.0077, "%g", m->mean_sd);
+    cr_assert(m->cell_sd > 0.0077 && m->cell_sd < 0.021 && m->cell.layer >= 0, "%g", m->cell_sd);
+    cr_assert(m->n_trials == 60 && m->n_found[1] == 60, "%zu", m->n_found[1]);
+    m = metric(&c, "latency.ttft");
+    cr_assert(isnan(m->mean_sd) && m->n_trials == 0 && m->noise == NOISE_RUN, "one run does not show it");
+    calibrate_by(&again, runs, 1, 60);
+    MUST(calibration_json(&first, &c, &err));
+    MUST(calibration_json(&second, &again, &err));
+    cr_assert(eq(str, (char *)buf_text(&first), (char *)buf_text(&second)));
+    reruns_done(runs);
+}
+
+/* Values that hardly differ within a task but as far between tasks that half of the pairs lie beyond the margin: the
+ * significance stage has its level in halves, 5 % of 400 within four deviations of a binomial share, and margins make
+ * it no larger. */
+Test(calibrate, halves_of_noisy_tasks_keep_the_level)
+{
+    struct run runs[RUNS];
+    AUTO(calibration) c = {0};
+
+    reruns(runs, 3);
+    calibrate_by(&c, runs, 1, 400);
+    cr_assert(calibration_alarms(&c.halves) <= 37, "%zu", calibration_alarms(&c.halves));
+    reruns_done(runs);
+}
+
+Test(calibrate, halving_keeps_every_value_of_an_even_number_of_tasks)
+{
+    struct run runs[RUNS];
+    AUTO(halves) h = {0};
+    size_t draw, half, i, moved = 0;
+
+    reruns(runs, 0.5);
+    MUST(halves_init(&h, &runs[0], &err));
+    cr_assert(h.n == TASKS / 2 && h.runs[0].n_cubes == 2 && h.runs[1].axes.n[AXIS_TASK] == TASKS / 2);
+    for (draw = 0; draw < 4; draw++) {
+        size_t seen[TASKS] = {0};
+
+        halves_draw(&h, 3, draw);
+        for (half = 0; half < 2; half++)
+            for (i = 0; i < h.n; i++) {
+                size_t task = h.order[half * h.n + i];
+
+                seen[task]++;
+                moved += task != half * h.n + i;
+                cr_assert(memcmp(h.runs[half].cubes[0].values + i * 8, runs[0].cubes[0].values + task * 8,
+                                 8 * sizeof(double)) == 0);
+            }
+        for (i = 0; i < TASKS; i++)
+            cr_assert(eq(sz, seen[i], 1));
+    }
+    cr_assert(moved > 0);
+    reruns_done(runs);
+}
+
+Test(calibrate, few_tasks_and_incomplete_runs_are_refused)
 {
     struct run runs[RUNS];
     AUTO(policy) p = {0};
+    AUTO(run) small = {0};
     struct calibration c;
 
     reruns(runs, 0.1);
     MUST(policy_parse(&p, "policy.json", policy_text, sizeof policy_text - 1, &err));
-    cr_assert(calibrate(&c, runs, 1, &p, 0, 10, NULL) == ERR_USAGE);
+    fake_run(&small, 3, 1, 2, 2);
+    fake_cube(&small, "attn.entropy", 3);
+    cr_assert(calibrate(&c, &small, 1, &p, 0, 10, NULL) == ERR_USAGE);
     runs[1].provenance.is_complete = false;
     cr_assert(calibrate(&c, runs, 2, &p, 0, 10, &err) == ERR_NO_VERDICT);
     cr_assert(strstr(err.context, "run 2 against run 1") != NULL, "%s", err.context);
+    error_clear(&err);
+    cr_assert(calibrate(&c, &runs[1], 1, &p, 0, 10, &err) == ERR_NO_VERDICT);
     reruns_done(runs);
 }
 
