@@ -1,9 +1,10 @@
 /* Statistics of stored weights and scores on the GPU.
  *
  * Work split: a block per row, of one warp for short rows and of up to 512 threads for long ones; a grid that fills the
- * device goes over all rows. A thread reads 16 bytes at a time, several of them in flight. The sums take one read of
- * device memory; scores are read a second time, and k90 some eight times, out of the caches that the first read filled.
- * Bound by reading memory once for the sums, by instructions with k90 (README.md has figures).
+ * device goes over all rows. Rows of 65,536 columns and more are cut into parts, a block each (row_long.cuh). A thread
+ * reads 16 bytes at a time, several of them in flight. The sums take one read of device memory; scores are read a
+ * second time, and k90 some eight times, out of the caches that the first read filled. Bound by reading memory once for
+ * the sums, by instructions with k90 (README.md has figures).
  *
  * Sums meet in a fixed tree and profiles are whole numbers: the same bits on every run. Rows that floats cannot hold
  * (a NaN, an infinity, a sum far from 1) are marked, and taken in double on the host. */
@@ -11,7 +12,7 @@
 #include "kernels/device_memory.h"
 #include "kernels/device_time.h"
 #include "kernels/row_finish.h"
-#include "kernels/row_kernel.cuh"
+#include "kernels/row_long.cuh"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ enum { N_SLOTS = 2 };
 /* A multiprocessor holds so many blocks and threads. */
 enum { SM_BLOCKS = 32, SM_THREADS = 2048 };
 
-const size_t CHUNK_BYTES = (size_t)128 << 20;
+/* Long rows are read again and again by launches of their own: they should still be in the L2 cache. */
+const size_t CHUNK_BYTES = (size_t)128 << 20, LONG_CHUNK_BYTES = (size_t)32 << 20;
 
 unsigned threads_for(size_t n_cols)
 {
@@ -44,11 +46,40 @@ enum status blocks_for(unsigned threads, size_t n_rows, unsigned *ret, struct er
     return OK;
 }
 
+/* Narrowings until hardly a bracket is open: two bits of the order each, and three for the last few. */
+template <dtype TYPE> int narrowings(void)
+{
+    return (TYPE == DTYPE_F64 ? 64 : TYPE == DTYPE_F32 ? 32 : 16) / 2 + 3;
+}
+
+template <dtype TYPE, row_kind KIND>
+enum status launch_long(const struct row_batch *b, cudaStream_t stream, struct error *err)
+{
+    struct row_batch batch = *b;
+    int rounds = narrowings<TYPE>();
+    unsigned parts, rows;
+
+    TRY(blocks_for(MAX_THREADS, b->n_rows * b->n_parts, &parts, err));
+    TRY(blocks_for(MAX_THREADS, b->n_rows, &rows, err));
+    if (KIND == ROWS_SCORES)
+        LAUNCH((long_tops<TYPE, KIND>), parts, MAX_THREADS, 0, stream, batch);
+    LAUNCH((long_sums<TYPE, KIND>), parts, MAX_THREADS, 0, stream, batch);
+    LAUNCH((long_settle<TYPE, KIND>), rows, MAX_THREADS, 0, stream, batch);
+    for (int round = 0; b->has_k90 && round < rounds; round++)
+        LAUNCH((long_narrow<TYPE, KIND>), parts, MAX_THREADS, 0, stream, batch, round);
+    LAUNCH((long_end<TYPE, KIND>), rows, MAX_THREADS, 0, stream, batch, rounds);
+    CUDA_TRY(cudaGetLastError());
+    return OK;
+}
+
 template <dtype TYPE, row_kind KIND>
 enum status launch_rows(const struct row_batch *b, cudaStream_t stream, struct error *err)
 {
     unsigned threads = threads_for(b->n_cols), blocks;
     struct row_batch batch = *b;
+
+    if (b->n_parts)
+        return launch_long<TYPE, KIND>(b, stream, err);
 
     TRY(blocks_for(threads, b->n_rows, &blocks, err));
     LAUNCH((measure_rows<TYPE, KIND>), blocks, threads, 0, stream, batch);
@@ -84,6 +115,7 @@ enum status launch_batch(const struct row_batch *b, const struct row_entropy_arg
 struct slot {
     struct devstream stream;
     struct devbuf rows, results;
+    struct devbuf parts, states;     /* of long rows */
     struct row_result *host_results; /* owned; [chunk_rows] */
     size_t first, n_rows;            /* 0 rows: idle */
 };
@@ -94,6 +126,7 @@ struct row_job {
     uint64_t *profile;     /* owned; of the rows that the host took; the device's is added in the end */
     struct devbuf spans, scales, table, dev_profile;
     size_t row_bytes, n_rows, chunk_rows;
+    size_t n_parts, part_cols; /* of a long row; else 0 */
     struct slot slots[N_SLOTS];
 };
 
@@ -104,6 +137,8 @@ struct row_job {
         devstream_done(&job->slots[i].stream);
         devbuf_done(&job->slots[i].rows);
         devbuf_done(&job->slots[i].results);
+        devbuf_done(&job->slots[i].parts);
+        devbuf_done(&job->slots[i].states);
         free(job->slots[i].host_results);
     }
     devbuf_done(&job->spans);
@@ -151,14 +186,35 @@ enum status send_tables(struct row_job *job, struct error *err)
     return OK;
 }
 
-enum status row_job_init(struct row_job *job, struct error *err)
+/* Sizes, and how rows are cut. */
+void plan_rows(struct row_job *job)
 {
     const struct row_entropy_args *args = job->args;
-    size_t share = device_memory() / (2 * N_SLOTS),
-           chunk = share < CHUNK_BYTES ? share : CHUNK_BYTES; /* of two calls */
+    size_t cols = (args->n_cols + LONG_PARTS - 1) / LONG_PARTS, least = PART_COLS;
 
     job->row_bytes = args->n_cols * dtype_bytes(args->dtype);
     job->n_rows = args->n_heads * args->n_rows;
+    if (args->n_cols < LONG_COLS)
+        return;
+    job->part_cols = cols > least ? (cols + 15) / 16 * 16 : least;
+    job->n_parts = (args->n_cols + job->part_cols - 1) / job->part_cols;
+}
+
+enum status take_parts(const struct row_job *job, struct slot *slot, size_t n_rows, struct error *err)
+{
+    if (!job->n_parts)
+        return OK;
+    TRY(devbuf_init(&slot->parts, n_rows * job->n_parts * sizeof(struct long_part), err));
+    return devbuf_init(&slot->states, n_rows * sizeof(struct long_row), err);
+}
+
+enum status row_job_init(struct row_job *job, struct error *err)
+{
+    size_t share = device_memory() / (2 * N_SLOTS), most, chunk; /* of two calls */
+
+    plan_rows(job);
+    most = job->n_parts ? LONG_CHUNK_BYTES : CHUNK_BYTES;
+    chunk = share < most ? share : most;
     job->chunk_rows = job->row_bytes < chunk ? chunk / job->row_bytes : 1;
     job->chunk_rows = job->chunk_rows < job->n_rows ? job->chunk_rows : job->n_rows;
     TRY(devbuf_keep_pool(err));
@@ -170,12 +226,13 @@ enum status row_job_init(struct row_job *job, struct error *err)
         TRY(devstream_init(&slot->stream, err));
         TRY(devbuf_init(&slot->rows, job->chunk_rows * job->row_bytes, err));
         TRY(devbuf_init(&slot->results, job->chunk_rows * sizeof *slot->host_results, err));
+        TRY(take_parts(job, slot, job->chunk_rows, err));
         TRY(mem_new(job->chunk_rows, sizeof *slot->host_results, &slot->host_results, err));
     }
     return OK;
 }
 
-struct row_batch batch_of(const struct row_job *job)
+struct row_batch batch_of(const struct row_job *job, const struct slot *slot)
 {
     const struct row_entropy_args *args = job->args;
     struct row_batch b = {};
@@ -191,16 +248,20 @@ struct row_batch batch_of(const struct row_job *job)
     b.check_mask = args->check_mask;
     b.has_k90 = !args->skip_k90;
     b.profile = (unsigned long long *)job->dev_profile.data;
+    b.results = (struct row_result *)slot->results.data;
+    b.parts = (struct long_part *)slot->parts.data;
+    b.states = (struct long_row *)slot->states.data;
+    b.n_parts = job->n_parts;
+    b.part_cols = job->part_cols;
     return b;
 }
 
 enum status start_chunk(const struct row_job *job, struct slot *slot, size_t first, struct error *err)
 {
     const unsigned char *rows = (const unsigned char *)job->args->weights;
-    struct row_batch b = batch_of(job);
+    struct row_batch b = batch_of(job, slot);
 
     b.rows = (const unsigned char *)slot->rows.data;
-    b.results = (struct row_result *)slot->results.data;
     b.first = slot->first = first;
     b.n_rows = slot->n_rows = job->n_rows - first < job->chunk_rows ? job->n_rows - first : job->chunk_rows;
     CUDA_TRY(cudaMemcpyAsync(slot->rows.data, rows + first * job->row_bytes, slot->n_rows * job->row_bytes,
@@ -403,16 +464,15 @@ extern "C" enum status row_entropy_time(const struct row_entropy_args *args, boo
 
     TRY(row_check(args, err));
     job.args = args;
-    job.n_rows = args->n_heads * args->n_rows;
-    job.row_bytes = args->n_cols * dtype_bytes(args->dtype);
+    plan_rows(&job);
     TRY(send_tables(&job, err));
+    TRY(take_parts(&job, &job.slots[0], job.n_rows, err));
     TRY(devbuf_init(&job.slots[0].results, job.n_rows * sizeof(struct row_result), err));
     TRY(devbuf_init(&rows, job.n_rows * job.row_bytes, err));
     CUDA_TRY(cudaMemcpy(rows.data, args->weights, job.n_rows * job.row_bytes, cudaMemcpyHostToDevice));
     TRY(devtimer_init(&timer, err));
-    b = batch_of(&job);
+    b = batch_of(&job, &job.slots[0]);
     b.rows = (const unsigned char *)rows.data;
-    b.results = (struct row_result *)job.slots[0].results.data;
     b.n_rows = job.n_rows;
     b.has_k90 = has_counts;
     b.profile = has_counts ? b.profile : NULL;

@@ -27,6 +27,9 @@ struct row_batch {
     bool check_mask, has_k90;
     unsigned long long *profile; /* n_heads x PROFILE_BUCKETS, or NULL */
     struct row_result *results;  /* [n_rows] */
+    struct long_part *parts;     /* of rows that several blocks share: [n_rows][n_parts], else NULL */
+    struct long_row *states;     /* [n_rows] */
+    size_t n_parts, part_cols;
 };
 
 /* What the threads of a row know of it. */
@@ -34,7 +37,8 @@ template <dtype TYPE, row_kind KIND> struct row_view {
     struct group g;
     const unsigned char *row; /* its first visible element */
     const float *table;
-    size_t n;
+    size_t n; /* elements here, and in the whole row */
+    size_t n_row;
     weigher<TYPE, KIND> of;
     double factor;
     int shift; /* of the stored weights: they sum to some 2^shift */
@@ -42,9 +46,9 @@ template <dtype TYPE, row_kind KIND> struct row_view {
     typename element<TYPE>::type filler;
 };
 
-/* Finds the scale and, of scores, the largest. */
+/* What is known before the first element. */
 template <dtype TYPE, row_kind KIND>
-__device__ __forceinline__ void look(row_view<TYPE, KIND> *v, const struct row_batch *b, size_t index)
+__device__ __forceinline__ void take_scale(row_view<TYPE, KIND> *v, const struct row_batch *b, size_t index)
 {
     typedef typename element<TYPE>::type real;
     double scale = b->scales ? b->scales[index] : 1;
@@ -56,43 +60,68 @@ __device__ __forceinline__ void look(row_view<TYPE, KIND> *v, const struct row_b
     v->factor = scale * 0x1.71547652b82fep0; /* log2 e */
     v->of.factor = (float)v->factor;
     v->filler = KIND == ROWS_SCORES ? -(real)INFINITY : 0;
-    if (KIND == ROWS_SCORES) {
-        max_pass<TYPE> pass = {-(real)INFINITY, 0};
-
-        visit<TYPE>(&v->g, v->row, v->n, v->table, v->filler, &pass);
-        v->of.top = (real)group_max(&v->g, (double)pass.max);
-        v->is_slow |= group_max(&v->g, pass.is_bad) > 0 || !(v->of.top > v->of.masked);
-    }
 }
 
+/* The largest score is known: to every thread. */
 template <dtype TYPE, row_kind KIND>
-__device__ __forceinline__ struct row_result sum_up(row_view<TYPE, KIND> *v, const struct row_batch *b, int64_t query,
-                                                    double *buckets)
+__device__ __forceinline__ void take_top(row_view<TYPE, KIND> *v, double top, double is_bad)
+{
+    v->of.top = (typename element<TYPE>::type)top;
+    v->is_slow |= is_bad > 0 || !(v->of.top > v->of.masked);
+}
+
+/* Of scores: the largest, and above 0 where one is NaN or +inf. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ void find_top(const row_view<TYPE, KIND> *v, double *ret_top, double *ret_bad)
+{
+    max_pass<TYPE> pass = {-(typename element<TYPE>::type)INFINITY, 0};
+
+    visit<TYPE>(&v->g, v->row, v->n, v->table, v->filler, &pass);
+    *ret_top = group_max(&v->g, (double)pass.max);
+    *ret_bad = group_max(&v->g, pass.is_bad);
+}
+
+enum { ROW_SUMS = 5 };
+
+/* Sums of what the block visits, and the largest bit pattern. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ void add_up(const row_view<TYPE, KIND> *v, bool has_k90, int64_t query, double *buckets,
+                                       double sums[ROW_SUMS], double *ret_max_bits)
 {
     int lane = v->g.thread % WARP_SIZE;
     sum_pass<TYPE, KIND> pass = {};
-    struct row_result r = {};
-    double sums[5];
+    double all[ROW_SUMS];
 
     pass.of = v->of;
     pass.profile.buckets = buckets;
     pass.profile.current = -1;
     pass.query = query;
-    pass.ref = __clzll((long long)v->n) - 63 + v->shift;
+    pass.ref = __clzll((long long)v->n_row) - 63 + v->shift;
     pass.lane = lane;
-    pass.is_exact = b->has_k90;
+    pass.is_exact = has_k90;
     visit<TYPE>(&v->g, v->row, v->n, v->table, v->filler, &pass);
     if (buckets)
         pass.profile.flush(lane);
     for (int i = 0; i < 4; i++)
-        sums[i] = pass.total[i];
-    sums[4] = pass.exact;
-    group_sums(&v->g, sums);
-    r.sum = b->has_k90 ? sums[4] : sums[0];
+        all[i] = pass.total[i];
+    all[4] = pass.exact;
+    group_sums(&v->g, all);
+    for (int i = 0; i < ROW_SUMS; i++)
+        sums[i] = all[i];
+    *ret_max_bits = group_max(&v->g, (double)pass.max_bits);
+}
+
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ struct row_result settle(row_view<TYPE, KIND> *v, bool has_k90, const double sums[ROW_SUMS],
+                                                    double max_bits)
+{
+    struct row_result r = {};
+
+    r.sum = has_k90 ? sums[4] : sums[0];
     r.log_sum = sums[1];
     r.square_sum = sums[2];
     r.distance = sums[3];
-    r.max_bits = (uint32_t)group_max(&v->g, (double)pass.max_bits);
+    r.max_bits = (uint32_t)max_bits;
     if (KIND == ROWS_WEIGHTS) {
         float max = __uint_as_float(r.max_bits);
         int off = r.sum > 0 && r.sum < 0x1p100 ? ilogb(r.sum) - v->shift : 99;
@@ -102,31 +131,46 @@ __device__ __forceinline__ struct row_result sum_up(row_view<TYPE, KIND> *v, con
     return r;
 }
 
-template <dtype TYPE, row_kind KIND>
-__device__ __forceinline__ uint32_t k90_of(const row_view<TYPE, KIND> *v, double sum)
+__device__ __forceinline__ double k90_need(double sum)
 {
-    typedef typename element<TYPE>::type real;
-    double need = 0.9 * sum - 0x1p-40 * sum, least = 0.09 * sum / (double)v->n; /* all below this hold under 9 % */
-
-    if (KIND == ROWS_SCORES)
-        return count_k90<TYPE, KIND>(&v->g, v->row, v->n, v->table, v->of, need,
-                                     (real)((double)v->of.top + log2(least) / (double)v->of.factor), v->of.top,
-                                     v->filler);
-    return count_k90<TYPE, KIND>(&v->g, v->row, v->n, v->table, v->of, need, (real)least, (real)0x1p61, v->filler);
+    return 0.9 * sum - 0x1p-40 * sum;
 }
 
 template <dtype TYPE, row_kind KIND>
-__device__ __forceinline__ double leak_of(const row_view<TYPE, KIND> *v, const unsigned char *row, struct row_span span,
-                                          size_t n_cols, double sum)
+__device__ __forceinline__ struct bracket k90_bracket(const row_view<TYPE, KIND> *v, double sum)
+{
+    typedef typename element<TYPE>::type real;
+    double least = 0.09 * sum / (double)v->n_row; /* all below this hold under 9 % */
+
+    if (KIND == ROWS_SCORES)
+        return bracket_of<TYPE>((real)((double)v->of.top + log2(least) / (double)v->of.factor), v->of.top, v->n_row);
+    return bracket_of<TYPE>((real)least, (real)0x1p61, v->n_row);
+}
+
+/* The sum over what is hidden: `before` elements from `row` on, `after` from `behind` on. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ double hidden_sum(const row_view<TYPE, KIND> *v, const unsigned char *row, size_t before,
+                                             const unsigned char *behind, size_t after)
 {
     leak_pass<TYPE, KIND> pass = {v->of.top, v->of.masked, v->factor, 0};
     double sums[1];
 
-    visit<TYPE>(&v->g, row, span.lo, v->table, v->filler, &pass);
-    visit<TYPE>(&v->g, row + span.hi * (size_t)element<TYPE>::BYTES, n_cols - span.hi, v->table, v->filler, &pass);
+    visit<TYPE>(&v->g, row, before, v->table, v->filler, &pass);
+    visit<TYPE>(&v->g, behind, after, v->table, v->filler, &pass);
     sums[0] = pass.sum;
     group_sums(&v->g, sums);
-    return KIND == ROWS_SCORES ? sums[0] / sum : sums[0];
+    return sums[0];
+}
+
+/* By one thread: what stands on the first keys; v->row is the row's first visible element. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ void take_sinks(const row_view<TYPE, KIND> *v, int64_t sink, struct row_result *r)
+{
+    for (int64_t j = sink; j < sink + 4; j++)
+        if (j >= 0 && j < (int64_t)v->n_row)
+            r->sink4 += v->of.weight(load_one<TYPE>(v->row, (size_t)j, v->table));
+    if (sink >= 0 && sink < (int64_t)v->n_row)
+        r->sink = v->of.weight(load_one<TYPE>(v->row, (size_t)sink, v->table));
 }
 
 /* Called by the first warp: adds the row's profile to its head's. */
@@ -145,46 +189,49 @@ template <dtype TYPE, row_kind KIND>
 __device__ __forceinline__ void take_row(const struct row_batch *b, size_t row, row_view<TYPE, KIND> *v,
                                          double *buckets)
 {
+    constexpr size_t BYTES = element<TYPE>::BYTES;
     size_t index = b->first + row, at = index % b->n_spans;
-    const unsigned char *first = b->rows + row * b->n_cols * element<TYPE>::BYTES;
+    const unsigned char *first = b->rows + row * b->n_cols * BYTES;
     struct row_span span = b->spans[at];
-    double *own = buckets + v->g.thread / WARP_SIZE * PROFILE_BUCKETS;
-    int64_t sink = b->sink_col - span.lo;
+    double *own = buckets + v->g.thread / WARP_SIZE * PROFILE_BUCKETS, sums[ROW_SUMS], max_bits;
     struct row_result r;
 
     if (span.lo >= span.hi)
         return;
-    v->row = first + span.lo * (size_t)element<TYPE>::BYTES;
-    v->n = span.hi - span.lo;
+    v->row = first + span.lo * BYTES;
+    v->n = v->n_row = span.hi - span.lo;
     own[v->g.thread % WARP_SIZE] = 0;
     __syncwarp();
-    look<TYPE, KIND>(v, b, index);
-    r = sum_up<TYPE, KIND>(v, b, b->query_col + (int64_t)at - span.lo, b->profile ? own : NULL);
+    take_scale<TYPE, KIND>(v, b, index);
+    if (KIND == ROWS_SCORES) {
+        double top, is_bad;
+
+        find_top<TYPE, KIND>(v, &top, &is_bad);
+        take_top<TYPE, KIND>(v, top, is_bad);
+    }
+    add_up<TYPE, KIND>(v, b->has_k90, b->query_col + (int64_t)at - span.lo, b->profile ? own : NULL, sums, &max_bits);
+    r = settle<TYPE, KIND>(v, b->has_k90, sums, max_bits);
     if (!v->is_slow && b->has_k90)
-        r.k90 = k90_of<TYPE, KIND>(v, r.sum);
+        r.k90 = count_k90<TYPE, KIND>(&v->g, v->row, v->n, v->table, v->of, k90_need(r.sum),
+                                      k90_bracket<TYPE, KIND>(v, r.sum), v->filler);
     if (!v->is_slow && b->check_mask)
-        r.leak = leak_of<TYPE, KIND>(v, first, span, b->n_cols, r.sum);
+        r.leak = hidden_sum<TYPE, KIND>(v, first, span.lo, first + span.hi * BYTES, b->n_cols - span.hi) /
+                 (KIND == ROWS_SCORES ? r.sum : 1);
     __syncthreads();
     if (!v->is_slow && b->profile && v->g.thread < WARP_SIZE)
         add_profile(b->profile + index / b->n_spans * PROFILE_BUCKETS, buckets, v->g.n_threads / WARP_SIZE, v->g.thread,
                     r.sum);
     if (v->g.thread != 0)
         return;
-    for (int64_t j = sink; j < sink + 4; j++)
-        if (j >= 0 && j < (int64_t)v->n)
-            r.sink4 += v->of.weight(load_one<TYPE>(v->row, (size_t)j, v->table));
-    if (sink >= 0 && sink < (int64_t)v->n)
-        r.sink = v->of.weight(load_one<TYPE>(v->row, (size_t)sink, v->table));
+    take_sinks<TYPE, KIND>(v, b->sink_col - span.lo, &r);
     r.is_slow = v->is_slow;
     b->results[row] = r;
 }
 
-/* Rows blockIdx.x, blockIdx.x + gridDim.x ... */
-template <dtype TYPE, row_kind KIND> __global__ void __launch_bounds__(MAX_THREADS) measure_rows(struct row_batch b)
+/* What a block shares. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ row_view<TYPE, KIND> begin_view(const struct row_batch *b, double *scratch, float *table)
 {
-    __shared__ double buckets[MAX_WARPS][PROFILE_BUCKETS];
-    __shared__ double scratch[MAX_WARPS * GROUP_SUMS];
-    __shared__ float table[TYPE == DTYPE_U8 ? 256 : 1];
     row_view<TYPE, KIND> v = {};
 
     v.g.thread = (int)threadIdx.x;
@@ -193,7 +240,18 @@ template <dtype TYPE, row_kind KIND> __global__ void __launch_bounds__(MAX_THREA
     v.table = table;
     if (TYPE == DTYPE_U8)
         for (int i = (int)threadIdx.x; i < 256; i += (int)blockDim.x)
-            table[i] = b.table[i];
+            table[i] = b->table[i];
+    return v;
+}
+
+/* Rows blockIdx.x, blockIdx.x + gridDim.x ... */
+template <dtype TYPE, row_kind KIND> __global__ void __launch_bounds__(MAX_THREADS) measure_rows(struct row_batch b)
+{
+    __shared__ double buckets[MAX_WARPS][PROFILE_BUCKETS];
+    __shared__ double scratch[MAX_WARPS * GROUP_SUMS];
+    __shared__ float table[TYPE == DTYPE_U8 ? 256 : 1];
+    row_view<TYPE, KIND> v = begin_view<TYPE, KIND>(&b, scratch, table);
+
     for (size_t row = blockIdx.x; row < b.n_rows; row += gridDim.x) {
         __syncthreads();
         take_row<TYPE, KIND>(&b, row, &v, buckets[0]);

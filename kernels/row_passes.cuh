@@ -262,38 +262,72 @@ __device__ __forceinline__ void narrow(struct bracket *b, const uint64_t rank[3]
         }
 }
 
+/* Whether the last of the elements is not found yet. */
+__device__ __forceinline__ bool is_open(const struct bracket *b)
+{
+    return b->hi - b->lo > 1 && b->n_lo - b->n_hi > 1.5;
+}
+
+/* The limits that cut the bracket into quarters. */
+__device__ __forceinline__ void quarters(const struct bracket *b, uint64_t rank[3])
+{
+    uint64_t step = (b->hi - b->lo) / 4 > 1 ? (b->hi - b->lo) / 4 : 1;
+
+    for (int i = 0; i < 3; i++) {
+        rank[i] = b->lo + step * (uint64_t)(i + 1);
+        rank[i] = rank[i] < b->hi ? rank[i] : b->hi - 1;
+    }
+}
+
+/* Mass from each of the limits up to the bracket's end, then the numbers, over what the block visits. */
+template <dtype TYPE, row_kind KIND>
+__device__ __forceinline__ void split_sums(const struct group *g, const unsigned char *row, size_t n,
+                                           const float *table, weigher<TYPE, KIND> of, const struct bracket *b,
+                                           const uint64_t rank[3], typename element<TYPE>::type filler, double sums[6])
+{
+    typedef ranking<TYPE> order;
+    split_pass<TYPE, KIND> pass = {of, {0, 0, 0}, order::value(b->hi, false), {0, 0, 0}, {0, 0, 0}};
+    double all[6];
+
+    for (int i = 0; i < 3; i++)
+        pass.limit[i] = order::value(rank[i], false);
+    visit<TYPE>(g, row, n, table, filler, &pass);
+    for (int i = 0; i < 3; i++) {
+        all[i] = pass.mass[i];
+        all[3 + i] = (double)pass.n[i];
+    }
+    group_sums(g, all);
+    for (int i = 0; i < 6; i++)
+        sums[i] = all[i];
+}
+
+/* Of n elements, all of which that matter lie between these two. */
+template <dtype TYPE>
+__device__ __forceinline__ struct bracket bracket_of(typename element<TYPE>::type least,
+                                                     typename element<TYPE>::type largest, size_t n)
+{
+    return {ranking<TYPE>::rank(least), ranking<TYPE>::rank(largest) + 1, (double)n, 0, 0};
+}
+
 /* Fewest elements that hold `need`: the row is read again, out of the cache, until the last of them is found. */
 template <dtype TYPE, row_kind KIND>
 __device__ __forceinline__ uint32_t count_k90(const struct group *g, const unsigned char *row, size_t n,
-                                              const float *table, weigher<TYPE, KIND> of, double need,
-                                              typename element<TYPE>::type least, typename element<TYPE>::type largest,
+                                              const float *table, weigher<TYPE, KIND> of, double need, struct bracket b,
                                               typename element<TYPE>::type filler)
 {
-    typedef ranking<TYPE> order;
-    struct bracket b = {order::rank(least), order::rank(largest) + 1, (double)n, 0, 0};
     double w;
 
-    while (b.hi - b.lo > 1 && b.n_lo - b.n_hi > 1.5) {
-        uint64_t step = (b.hi - b.lo) / 4 > 1 ? (b.hi - b.lo) / 4 : 1, rank[3];
-        split_pass<TYPE, KIND> pass = {of, {0, 0, 0}, order::value(b.hi, false), {0, 0, 0}, {0, 0, 0}};
+    while (is_open(&b)) {
+        uint64_t rank[3];
         double sums[6];
 
-        for (int i = 0; i < 3; i++) {
-            rank[i] = b.lo + step * (uint64_t)(i + 1);
-            rank[i] = rank[i] < b.hi ? rank[i] : b.hi - 1;
-            pass.limit[i] = order::value(rank[i], false);
-        }
-        visit<TYPE>(g, row, n, table, filler, &pass);
-        for (int i = 0; i < 3; i++) {
-            sums[i] = pass.mass[i];
-            sums[3 + i] = (double)pass.n[i];
-        }
-        group_sums(g, sums);
+        quarters(&b, rank);
+        split_sums<TYPE, KIND>(g, row, n, table, of, &b, rank, filler, sums);
         narrow(&b, rank, sums, need);
     }
     if (b.n_lo - b.n_hi < 1.5)
         return (uint32_t)b.n_hi + 1;
-    w = of.weight(order::value(b.lo, true));
+    w = of.weight(ranking<TYPE>::value(b.lo, true));
     return (uint32_t)b.n_hi + (uint32_t)(w > 0 ? ceil((need - b.mass_hi) / w) : 1);
 }
 
