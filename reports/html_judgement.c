@@ -1,5 +1,6 @@
 /* What the comparison found, in words and tables. */
 #include "core/base/scope.h"
+#include "core/gate/limits.h"
 #include "reports/html.h"
 #include "reports/show.h"
 
@@ -214,7 +215,8 @@ void html_families(struct buf *out, const struct report_input *in)
     buf_puts(out, "</tbody></table></div></section>\n");
 }
 
-static void put_limit(struct buf *out, const struct limit_result *l)
+/* A row; `n_more`: other places that break the same limit, counted behind the reason. */
+static void put_limit(struct buf *out, const struct limit_result *l, size_t n_more)
 {
     static const char *const ops[] = {"&lt;", "&le;", "&gt;", "&ge;"};
     enum verdict tone = !l->broken                                                 ? VERDICT_PASS
@@ -237,7 +239,29 @@ static void put_limit(struct buf *out, const struct limit_result *l)
                : l->broken_by_base         ? "broken before"
                                            : "warning");
     html_text(out, show_or(l->limit.reason, l->words), WORDS);
+    show_more_places(out, n_more);
     buf_puts(out, "</td></tr>\n");
+}
+
+static void open_limits(struct buf *out)
+{
+    buf_puts(out, "<table class=\"cards\"><thead><tr><th>metric</th><th>where</th><th class=\"num\">must be</th>"
+                  "<th class=\"num\">base</th><th class=\"num\">candidate</th><th>result</th><th>reason</th></tr>"
+                  "</thead><tbody>\n");
+}
+
+static void put_all_limits(struct buf *out, const struct judgement *j)
+{
+    size_t n = j->n_limits < LISTED ? j->n_limits : LISTED, i;
+
+    buf_puts(out, "<details><summary>All places</summary>\n<div class=\"card scroll\">");
+    open_limits(out);
+    for (i = 0; i < n; i++)
+        put_limit(out, &j->limits[i], 0);
+    buf_puts(out, "</tbody></table></div>\n");
+    if (n < j->n_limits)
+        buf_printf(out, "<p class=\"soft\">%zu more are in the JSON report.</p>\n", j->n_limits - n);
+    buf_puts(out, "</details>\n");
 }
 
 static void put_list(struct buf *out, const char *title, const char *const *texts, size_t n)
@@ -258,20 +282,24 @@ static void put_list(struct buf *out, const char *title, const char *const *text
 void html_limits(struct buf *out, const struct report_input *in)
 {
     const struct judgement *j = in->judgement;
-    size_t i;
+    size_t n_more = 0, i, len;
 
     if (!j || j->n_limits + j->n_not_measured + j->n_missing + j->n_added == 0)
         return;
     buf_puts(out, "<section id=\"limits\"><h2>Limits and gaps</h2>\n");
-    if (j->n_limits)
-        buf_puts(out,
-                 "<div class=\"card scroll\"><table class=\"cards\"><thead><tr><th>metric</th><th>where</th>"
-                 "<th class=\"num\">must be</th><th class=\"num\">base</th><th class=\"num\">candidate</th><th>result"
-                 "</th><th>reason</th></tr></thead><tbody>\n");
-    for (i = 0; i < j->n_limits; i++)
-        put_limit(out, &j->limits[i]);
+    if (j->n_limits) {
+        buf_puts(out, "<div class=\"card scroll\">");
+        open_limits(out);
+    }
+    for (i = 0; i < j->n_limits; i += len) {
+        len = limits_of_one(j, i);
+        put_limit(out, &j->limits[i], len - 1);
+        n_more += len - 1;
+    }
     if (j->n_limits)
         buf_puts(out, "</tbody></table></div>\n");
+    if (n_more)
+        put_all_limits(out, j);
     put_list(out, "Not measured", j->not_measured, j->n_not_measured);
     put_list(out, "Tasks of the base alone", j->missing, j->n_missing);
     put_list(out, "Tasks of the candidate alone", j->added, j->n_added);

@@ -179,10 +179,12 @@ static void put_role(struct buf *out, const struct report_input *in, enum role r
     put_suite(out, &s, role_name(role), total, buf_text(&rest));
 }
 
-static void put_limits(struct buf *out, const struct judgement *j, size_t total[N_OUTCOMES])
+static void put_limits(struct buf *out, const struct report_input *in, size_t total[N_OUTCOMES])
 {
+    const struct judgement *j = in->judgement;
+    size_t n_broken = 0, i;
     AUTO(suite) s = {0};
-    size_t i;
+    AUTO(buf) rest = {0};
 
     for (i = 0; i < j->n_limits; i++) {
         const struct limit_result *l = &j->limits[i];
@@ -191,11 +193,16 @@ static void put_limits(struct buf *out, const struct judgement *j, size_t total[
                                                                                     : SKIPPED;
         AUTO(buf) where = {0};
 
+        n_broken += l->broken;
+        if (l->broken && n_broken > in->max_findings)
+            continue;
         show_where(&where, &l->where);
         add_case(&s, "limits", l->metric, buf_text(&where), o, show_or(l->words, "limit broken"),
                  show_or(l->limit.reason, ""));
     }
-    put_suite(out, &s, "limits", total, "");
+    if (n_broken > in->max_findings)
+        buf_printf(&rest, "%zu more places that break a limit are not listed", n_broken - in->max_findings);
+    put_suite(out, &s, "limits", total, buf_text(&rest));
 }
 
 static void put_not_measured(struct buf *out, const struct judgement *j, size_t total[N_OUTCOMES])
@@ -241,7 +248,7 @@ static void write_junit(const struct report_input *in, struct buf *out)
         put_overall(&suites, in, total);
         put_role(&suites, in, ROLE_PRIMARY, &shown, total);
         put_role(&suites, in, ROLE_ADVISORY, &shown, total);
-        put_limits(&suites, in->judgement, total);
+        put_limits(&suites, in, total);
         put_not_measured(&suites, in->judgement, total);
     } else {
         put_run(&suites, in, total);

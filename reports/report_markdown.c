@@ -1,5 +1,6 @@
 /* A comment for a pull request, one screen long. The marker in the first line lets a bot find and replace it. */
 #include "core/base/scope.h"
+#include "core/gate/limits.h"
 #include "core/model/span.h"
 #include "reports/escape.h"
 #include "reports/formats.h"
@@ -124,15 +125,20 @@ static void put_changes(struct buf *out, const struct judgement *j)
 
 static void put_details(struct buf *out, const struct judgement *j)
 {
-    size_t i;
+    size_t i, len;
 
     buf_puts(out, "\n<details><summary>What changed, advisory metrics, limits</summary>\n\n");
     put_changes(out, j);
-    for (i = 0; i < j->n_limits; i++) {
+    for (i = 0; i < j->n_limits; i += len) {
+        AUTO(buf) words = {0};
+
+        len = limits_of_one(j, i);
         if (!j->limits[i].broken)
             continue;
+        buf_puts(&words, j->limits[i].words);
+        show_more_places(&words, len - 1);
         buf_puts(out, "- Limit broken: ");
-        put_text(out, j->limits[i].words, WORDS);
+        put_text(out, buf_text(&words), WORDS);
         buf_putc(out, '\n');
     }
     put_list(out, "Not measured", j->not_measured, j->n_not_measured);

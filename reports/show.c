@@ -216,6 +216,12 @@ static size_t fit(const char *text, size_t columns, size_t *ret_width)
     return len;
 }
 
+void show_more_places(struct buf *out, size_t n)
+{
+    if (n)
+        buf_printf(out, "; %zu more place%s", n, n == 1 ? " breaks it" : "s break it");
+}
+
 void show_clip(struct buf *out, const char *text, size_t columns)
 {
     AUTO(buf) clean = {0};

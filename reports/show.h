@@ -49,6 +49,9 @@ const char *show_cand(const struct report_input *in);
 /* Appends one line of valid UTF-8 without control characters, at most `columns` wide; "…" shows a cut. */
 void show_clip(struct buf *out, const char *text, size_t columns);
 
+/* "; 6 more places break it", nothing for 0: what stands behind a limit's worst place. */
+void show_more_places(struct buf *out, size_t n);
+
 /* Columns that valid UTF-8 takes on a terminal. */
 size_t show_width(const char *text);
 

@@ -1,6 +1,7 @@
 /* The view for a desk: verdict first, then what changed, the table, the findings, what to do next. */
 #include "core/base/scope.h"
 #include "core/gate/calibration_file.h"
+#include "core/gate/limits.h"
 #include "core/model/span.h"
 #include "reports/formats.h"
 #include "reports/show.h"
@@ -245,21 +246,30 @@ static void put_list(struct buf *out, const char *label, const char *const *text
     put_line(out, label, buf_text(&line));
 }
 
-static void put_limits(struct buf *out, const struct judgement *j)
+/* A limit at the worst of its places, and how many more there are; at all of them where every number is wanted. */
+static void put_limits(struct buf *out, const struct judgement *j, bool is_verbose)
 {
-    size_t n_held = 0, i;
+    size_t n_held = 0, n = 0, i, k, len;
     bool first = true;
 
-    for (i = 0; i < j->n_limits; i++) {
+    for (i = 0; i < j->n_limits; i += len, n++) {
+        len = limits_of_one(j, i);
         if (!j->limits[i].broken) {
             n_held++;
             continue;
         }
-        put_line(out, first ? "limit broken" : "", show_or(j->limits[i].words, j->limits[i].metric));
-        first = false;
+        for (k = 0; k < (is_verbose ? len : 1); k++) {
+            AUTO(buf) line = {0};
+
+            buf_puts(&line, show_or(j->limits[i + k].words, j->limits[i + k].metric));
+            if (!is_verbose)
+                show_more_places(&line, len - 1);
+            put_line(out, first ? "limit broken" : "", buf_text(&line));
+            first = false;
+        }
     }
     if (n_held)
-        buf_printf(out, "%-*s%zu of %zu hold\n", LABEL, "limits", n_held, j->n_limits);
+        buf_printf(out, "%-*s%zu of %zu hold\n", LABEL, "limits", n_held, n);
 }
 
 /* The strongest primary family that is undecided and says how many more tasks or runs would decide. */
@@ -359,7 +369,7 @@ static void put_judgement(const struct report_input *in, bool colour, struct buf
         put_numbers(out, j);
     put_findings(out, j);
     buf_putc(out, '\n');
-    put_limits(out, j);
+    put_limits(out, j, in->is_verbose);
     put_list(out, "not measured", j->not_measured, j->n_not_measured);
     put_list(out, "missing tasks", j->missing, j->n_missing);
     put_list(out, "added tasks", j->added, j->n_added);

@@ -208,6 +208,29 @@ static bool place_at(const struct run *r, const struct cube *cube, size_t k, str
     return true;
 }
 
+/* How far a value lies on the wrong side. */
+static double excess(const struct limit_result *r)
+{
+    double over = r->cand - r->limit.value;
+
+    return r->limit.op == LIMIT_GT || r->limit.op == LIMIT_GE ? -over : over;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct limit_result *x = a, *y = b;
+    double by;
+
+    if (x->broken_by_base != y->broken_by_base)
+        return x->broken_by_base ? 1 : -1;
+    by = excess(y) - excess(x);
+    if (by < 0 || by > 0)
+        return by > 0 ? 1 : -1;
+    return x->where.layer != y->where.layer ? (x->where.layer > y->where.layer) - (x->where.layer < y->where.layer)
+           : x->where.head != y->where.head ? (x->where.head > y->where.head) - (x->where.head < y->where.head)
+                                            : (x->where.turn > y->where.turn) - (x->where.turn < y->where.turn);
+}
+
 static enum status check_limit(struct results *out, const struct comparison *c, const struct rule_for *rule,
                                const struct limit *limit, const struct cube *cube, struct arena *texts,
                                struct error *err)
@@ -217,10 +240,41 @@ static enum status check_limit(struct results *out, const struct comparison *c, 
 
     for (k = 0; place_at(c->cand, cube, k, &w); k++)
         TRY(check_place(out, c, rule, limit, cube, w, false, texts, err));
+    if (out->n > before)
+        qsort(out->items + before, out->n - before, sizeof *out->items, worst_first);
     if (out->n > before || (cube->axes & AXIS_BIT(AXIS_LAYER)))
         return OK;
     w = (struct where){.turn = -1, .layer = -1, .head = -1};
     return check_place(out, c, rule, limit, cube, w, true, texts, err);
+}
+
+static size_t run_length(const struct limit_result *r, size_t n, size_t first)
+{
+    size_t i = first + 1;
+
+    while (i < n && strcmp(r[i].metric, r[first].metric) == 0 && r[i].limit.op == r[first].limit.op &&
+           !(r[i].limit.value < r[first].limit.value) && !(r[i].limit.value > r[first].limit.value))
+        i++;
+    return i - first;
+}
+
+size_t limits_of_one(const struct judgement *j, size_t first)
+{
+    return run_length(j->limits, j->n_limits, first);
+}
+
+/* The limits whose worst result fails, or those whose does not. */
+static void take(struct judgement *j, const struct results *r, bool failing)
+{
+    size_t i, len;
+
+    for (i = 0; i < r->n; i += len) {
+        len = run_length(r->items, r->n, i);
+        if (limit_fails(&r->items[i]) != failing)
+            continue;
+        memcpy(j->limits + j->n_limits, r->items + i, len * sizeof *r->items);
+        j->n_limits += len;
+    }
 }
 
 enum status limits_check(struct judgement *j, const struct comparison *c, struct error *err)
@@ -236,8 +290,8 @@ enum status limits_check(struct judgement *j, const struct comparison *c, struct
             TRY(check_limit(&out, c, rule, &rule->limits[k], cube, &j->arena, err));
     }
     TRY(arena_new(&j->arena, out.n, sizeof *j->limits, &j->limits, err));
-    if (out.n)
-        memcpy(j->limits, out.items, out.n * sizeof *out.items);
-    j->n_limits = out.n;
+    j->n_limits = 0;
+    take(j, &out, true);
+    take(j, &out, false);
     return OK;
 }
