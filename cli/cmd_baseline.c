@@ -65,9 +65,10 @@ static enum status accept(struct call *c, const char *dir, struct error *err)
                          "accept needs a run file, as in 'tare baseline accept out/v1.h5 --name main "
                          "--reason \"first accepted run\"'");
     if (!name || !baseline_name_ok(name))
-        return error_set(err, ERR_USAGE,
-                         "accept needs --name: letters, digits, '.', '_' and '-', not beginning with '.'; not '%s'",
-                         name ? name : "");
+        return error_set(
+            err, ERR_USAGE,
+            "accept needs --name: letters, digits, '.', '_' and '-', not beginning with '.' or '-'; not '%.100s'",
+            name ? name : "");
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "accept needs --reason: whoever reads the baseline later must know why");
     TRY(check_policy(c, err));

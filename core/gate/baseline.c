@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/scope.h"
+#include "core/gate/baseline_index.h"
 #include "core/io/runfile.h"
 
 #include <dirent.h>
@@ -10,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 20, MAX_RUNS = 1000, MAX_NAMES = 10000, MAX_NAME = 100, HEX_LEN = 64 };
+enum { MAX_NAMES = 10000, MAX_NAME = 100, HEX_LEN = 64 };
 
 bool baseline_name_ok(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(name);
 
-    return len > 0 && len <= MAX_NAME && name[0] != '.' && strspn(name, letters) == len;
+    return len > 0 && len <= MAX_NAME && name[0] != '.' && name[0] != '-' && strspn(name, letters) == len;
 }
 
 void baseline_done(struct baseline *b)
@@ -113,8 +114,8 @@ static enum status take_top(struct baseline *b, const struct json_at *top, struc
     TRY(json_only_keys(top, keys, 4, err));
     TRY(json_text_or(top, "name", b->name, &name, err));
     TRY(json_get(top, "runs", JSON_ARRAY, &runs, err));
-    if (json_array_size(runs.value) < 1 || json_array_size(runs.value) > MAX_RUNS)
-        return json_bad(&runs, err, "a baseline has 1 to %d runs, not %zu", MAX_RUNS, json_array_size(runs.value));
+    if (json_array_size(runs.value) < 1 || json_array_size(runs.value) > BASELINE_RUNS)
+        return json_bad(&runs, err, "a baseline has 1 to %d runs, not %zu", BASELINE_RUNS, json_array_size(runs.value));
     TRY(take_runs(b, &runs, &b->runs, &b->n_runs, err));
     TRY(json_opt(top, "dropped", JSON_ARRAY, &runs, err));
     return runs.value ? take_runs(b, &runs, &b->dropped, &b->n_dropped, err) : OK;
@@ -125,7 +126,7 @@ static enum status load(struct baseline *b, const char *index_path, struct error
     AUTO(json) doc = {0};
     struct json_at top;
 
-    TRY(json_read(&doc, index_path, MAX_BYTES, err));
+    TRY(json_read(&doc, index_path, BASELINE_INDEX_BYTES, err));
     top = json_top(&doc);
     return take_top(b, &top, err);
 }
@@ -136,9 +137,9 @@ enum status baseline_open(struct baseline *b, const char *dir, const char *name,
     char *index = NULL;
 
     if (!baseline_name_ok(name))
-        return error_set(err, ERR_USAGE,
-                         "'%.60s' is no name of a baseline: letters, digits, '.', '_', '-', not beginning with '.'",
-                         name);
+        return error_set(
+            err, ERR_USAGE,
+            "'%.60s' is no name of a baseline: letters, digits, '.', '_', '-', not beginning with '.' or '-'", name);
     TRY(arena_strdup(&out.arena, name, &out.name, err));
     TRY(join(&out.arena, dir, name, &out.dir, err));
     TRY(join(&out.arena, out.dir, "baseline.json", &index, err));

@@ -51,7 +51,7 @@ MUST_CHECK enum status baseline_run(const struct baseline *b, size_t i, struct r
 MUST_CHECK enum status baseline_list(const char *dir, struct arena *strings, char ***ret_names, size_t *ret_n,
                                      struct error *err);
 
-/* A name is letters, digits, '.', '_', '-', and does not begin with '.'. */
+/* A name is letters, digits, '.', '_', '-', and does not begin with '.' or '-'. */
 bool baseline_name_ok(const char *name);
 
 #endif

@@ -46,6 +46,9 @@ enum status baseline_index_begin(struct outfile *ret, const struct baseline *b, 
     char *path = NULL;
     enum status st;
 
+    if (b->n_runs + n_added > BASELINE_RUNS)
+        return error_set(err, ERR_LIMIT, "baseline '%s' would have %zu runs, %d are the most", b->name,
+                         b->n_runs + n_added, BASELINE_RUNS);
     buf_printf(&text, "{\n  \"schema\": %d,\n  \"name\": \"%s\",\n  \"runs\": [\n", BASELINE_SCHEMA, b->name);
     TRY(put_runs(&text, b->runs, b->n_runs, n_added > 0, err));
     TRY(put_runs(&text, added, n_added, false, err));
@@ -55,6 +58,10 @@ enum status baseline_index_begin(struct outfile *ret, const struct baseline *b, 
     }
     buf_puts(&text, "  ]\n}\n");
     TRY(buf_check(&text, err));
+    if (text.len > BASELINE_INDEX_BYTES)
+        return error_set(err, ERR_LIMIT,
+                         "baseline '%s' would have a list of %zu bytes, %d are the most: shorten the reason", b->name,
+                         text.len, BASELINE_INDEX_BYTES);
     TRY(path_join(b->dir, "baseline.json", &path, err));
     st = outfile_open(ret, path, err);
     free(path);

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sums of squares of as many such cells as a file can hold are still numbers. */
+static const double MAX_CELL = 1e140;
+
 /* Limits of what one run may hold; a file that claims more is refused before memory is asked for. */
 enum { MAX_LABELS = 1 << 22, MAX_NOTES = 1 << 20, MAX_DUMPS = 1 << 16 };
 #define MAX_CELLS ((size_t)1 << 28)
@@ -230,8 +233,8 @@ static enum status read_cube(struct run *run, const struct h5 *group, const char
     if (cube_len(&c) > 0)
         TRY(h5data_read(&ds, H5T_NATIVE_DOUBLE, c.values, err));
     for (i = 0; i < cube_len(&c); i++)
-        if (isinf(c.values[i]))
-            return h5_bad(&ds, err, "cell %zu is infinite, which no metric is; the file may be damaged", i);
+        if (fabs(c.values[i]) > MAX_CELL)
+            return h5_bad(&ds, err, "cell %zu is %g, which no metric is; the file may be damaged", i, c.values[i]);
     return run_add_cube(run, &c, err);
 }
 

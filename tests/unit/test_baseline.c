@@ -192,6 +192,23 @@ Test(baseline, a_reason_that_is_no_text_leaves_nothing_behind)
     cr_assert(not(file_exists(folder_file("b/main"))));
 }
 
+/* Each reason is short enough for one argument of a program; together they would not be read again. */
+Test(baseline, never_writes_a_list_that_it_cannot_read)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true), *second = run_file("2.h5", 3.01, true);
+    char *reason = calloc(600001, 1);
+    AUTO(baseline) b = {0};
+
+    memset(reason, 'x', 600000);
+    MUST(accept(dir, "main", first, reason, &err));
+    cr_assert(eq(int, accept(dir, "main", second, reason, &err), ERR_LIMIT));
+    cr_assert(strstr(err.message, "shorten the reason") != NULL, "%s", err.message);
+    error_clear(&err);
+    MUST(baseline_open(&b, dir, "main", &err));
+    cr_assert(eq(sz, b.n_runs, 1));
+    free(reason);
+}
+
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 Test(baseline, refuses_foreign_indexes)
@@ -230,7 +247,7 @@ Test(baseline, refuses_foreign_indexes)
 
 Test(baseline, names_are_plain_words)
 {
-    static const char *const bad[] = {"", ".", "..", ".hidden", "a/b", "a b", "ä", "a\n", "-x\\"};
+    static const char *const bad[] = {"", ".", "..", ".hidden", "a/b", "a b", "ä", "a\n", "-x\\", "-x"};
     size_t i;
 
     for (i = 0; i < sizeof bad / sizeof *bad; i++)

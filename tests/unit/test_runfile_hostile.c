@@ -115,6 +115,20 @@ static void infinite_cell(hid_t f)
     H5Sclose(s);
     H5Dclose(d);
 }
+
+static void enormous_cell(hid_t f)
+{
+    hid_t d = H5Dopen2(f, "cubes/attn.entropy", H5P_DEFAULT), s = H5Dget_space(d);
+    size_t n = (size_t)H5Sget_simple_extent_npoints(s);
+    double *values = calloc(n, sizeof *values);
+
+    cr_assert(values != NULL);
+    values[n - 1] = 1e308;
+    cr_assert(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    free(values);
+    H5Sclose(s);
+    H5Dclose(d);
+}
 static void no_provenance(hid_t f)
 {
     H5Ldelete(f, "provenance", H5P_DEFAULT);
@@ -236,6 +250,7 @@ Test(runfile_hostile, refuses_what_is_not_a_run_and_says_why)
         {negative_seed, "'seed' is -1"},
         {negative_limit, "'context_limit' is -1: it may not be negative"},
         {infinite_cell, "at /cubes/attn.entropy: cell"},
+        {enormous_cell, "is 1e+308, which no metric is"},
         {no_provenance, "no group 'provenance'"},
         {no_axes, "at /axes: no dataset 'layer'"},
         {no_cubes, "no group 'cubes'"},
