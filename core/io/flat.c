@@ -188,8 +188,9 @@ static enum status read_runs(struct flat *f, const struct flat_array *a, const s
     }
 }
 
-enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count, void *ret,
-                      struct error *err)
+/* Of an array in C order. */
+static enum status part_in_order(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count,
+                                 void *ret, struct error *err)
 {
     struct runs r = find_runs(a, start, count);
     unsigned char *scratch = NULL;
@@ -204,4 +205,85 @@ enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *
     st = read_runs(f, a, start, count, &r, scratch, ret, err);
     free(scratch);
     return st;
+}
+
+/* A part of an array in Fortran order, which is one in C order whose dimensions stand the other way round, as `array`
+ * has them. It is read one index of the outermost of these at a time; the others are taken whole from the last one on
+ * as far as that is little, so that what is wanted lies in long runs. */
+struct turned {
+    struct flat_array array;
+    size_t rank, from[FLAT_MAX_RANK], many[FLAT_MAX_RANK]; /* what is read at a time */
+    size_t skip[FLAT_MAX_RANK];                            /* … of which the first are not wanted */
+};
+
+static size_t turn_round(struct turned *t, const struct flat_array *a, const size_t *start, const size_t *count)
+{
+    size_t bytes = a->element, i;
+
+    t->array = *a;
+    t->rank = a->rank;
+    for (i = 0; i < t->rank; i++) {
+        t->array.dim[i] = a->dim[t->rank - 1 - i];
+        t->from[i] = start[t->rank - 1 - i];
+        t->many[i] = i ? count[t->rank - 1 - i] : 1;
+        bytes *= t->many[i]; /* no more than the array has, which was checked */
+    }
+    for (i = t->rank - 1; i > 0 && bytes / t->many[i] * t->array.dim[i] <= GATHER_BYTES; i--) {
+        bytes = bytes / t->many[i] * t->array.dim[i];
+        t->skip[i] = t->from[i];
+        t->from[i] = 0;
+        t->many[i] = t->array.dim[i];
+    }
+    return bytes;
+}
+
+/* From what was read for index `last` of the last dimension to its places in the part. */
+static void put_turned(const struct turned *t, const unsigned char *values, const size_t *count, size_t last,
+                       unsigned char *ret)
+{
+    size_t at[FLAT_MAX_RANK] = {0}, element = t->array.element, d = t->rank - 1, i;
+
+    for (;;) {
+        size_t source = 0, target = 0;
+
+        for (i = 1; i < t->rank; i++) {
+            source = source * t->many[i] + t->skip[i] + at[d - i];
+            target = target * count[i - 1] + at[i - 1];
+        }
+        memcpy(ret + (target * count[d] + last) * element, values + source * element, element);
+        for (i = d; i-- > 0;) {
+            if (++at[i] < count[i])
+                break;
+            at[i] = 0;
+        }
+        if (i == SIZE_MAX)
+            return;
+    }
+}
+
+static enum status part_turned(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count,
+                               void *ret, struct error *err)
+{
+    struct turned t = {.rank = 0};
+    unsigned char *values = NULL;
+    enum status st = OK;
+    size_t i;
+
+    for (i = 0; i < a->rank; i++)
+        if (count[i] == 0)
+            return OK;
+    TRY(mem_new(turn_round(&t, a, start, count), 1, &values, err));
+    for (i = 0; st == OK && i < count[a->rank - 1]; i++, t.from[0]++) {
+        st = part_in_order(f, &t.array, t.from, t.many, values, err);
+        if (st == OK)
+            put_turned(&t, values, count, i, ret);
+    }
+    free(values);
+    return st;
+}
+
+enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count, void *ret,
+                      struct error *err)
+{
+    return a->is_fortran ? part_turned(f, a, start, count, ret, err) : part_in_order(f, a, start, count, ret, err);
 }

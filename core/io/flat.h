@@ -1,5 +1,5 @@
-/* flat.h - dumps whose arrays lie flat in a file (safetensors, npz): names with dots instead of groups, values in C
- * order and uncompressed, attributes as texts under dotted names. A container lists its arrays; the rest is here. */
+/* flat.h - dumps whose arrays lie flat in a file (safetensors, npz): names with dots instead of groups, values
+ * uncompressed, attributes as texts under dotted names. A container lists its arrays; the rest is here. */
 #ifndef CORE_IO_FLAT_H
 #define CORE_IO_FLAT_H
 
@@ -25,6 +25,7 @@ struct flat_array {
     enum flat_kind kind;
     enum dtype dtype; /* FLAT_FLOAT */
     bool is_signed, is_swapped;
+    bool is_fortran; /* the first dimension is the one whose elements lie next to each other */
     size_t element, rank, dim[FLAT_MAX_RANK], n; /* bytes of an element; n elements in all */
     uint64_t offset;                             /* of the values in the file that `source` gives */
     size_t member;                               /* for the container's own use */
@@ -63,7 +64,7 @@ bool flat_size(const struct flat_array *a, size_t *ret_n, size_t *ret_bytes);
 /* NULL where there is no such array. */
 const struct flat_array *flat_find(const struct flat *f, const char *dotted);
 
-/* Elements [first, first + n), in native byte order. */
+/* Elements [first, first + n) as they lie, in native byte order. */
 MUST_CHECK enum status flat_read(struct flat *f, const struct flat_array *a, size_t first, size_t n, void *ret,
                                  struct error *err);
 

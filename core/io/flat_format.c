@@ -249,12 +249,17 @@ enum status flat_table_row(struct dump_reader *r, const char *name, size_t row, 
                            struct error *err)
 {
     const struct flat_array *a = find(self(r), name, 2);
+    size_t i;
 
     if (!a)
         return not_there(self(r), name, 2, err);
     if (row >= a->dim[0] || n_cols != a->dim[1])
         return error_set(err, ERR_INTERNAL, "row %zu of '%s' does not exist", row, a->name);
-    return read_integers(self(r), a, row * n_cols, n_cols, ret, err);
+    if (!a->is_fortran)
+        return read_integers(self(r), a, row * n_cols, n_cols, ret, err);
+    for (i = 0; i < n_cols; i++)
+        TRY(read_integers(self(r), a, i * a->dim[0] + row, 1, &ret[i], err));
+    return OK;
 }
 
 /* What an attribute says of the elements: that of the array, its layer or the file; N_DTYPES where none does. */
@@ -373,7 +378,7 @@ enum status flat_locate(struct dump_reader *r, const char *name, struct dump_pla
     if (!a)
         return flat_bad(self(r), dot(name, "").text, err, "no array of that name");
     ret->fd = -1;
-    if (a->is_swapped)
+    if (a->is_swapped || a->is_fortran)
         return OK;
     TRY(self(r)->source(self(r), a, &ret->fd, err));
     ret->offset = a->offset;

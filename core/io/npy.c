@@ -220,9 +220,7 @@ static enum status take_header(const struct flat *f, struct flat_array *a, const
     a->rank = h->rank;
     for (i = 0; i < h->rank; i++)
         a->dim[i] = (size_t)h->dim[i];
-    if (h->is_fortran && h->rank > 1)
-        return flat_bad(f, a->name, err,
-                        "the array lies in Fortran order; save numpy.ascontiguousarray() of it instead");
+    a->is_fortran = h->is_fortran && h->rank > 1;
     return OK;
 }
 
@@ -251,7 +249,9 @@ enum status npy_read(const struct flat *f, struct flat_array *a, const unsigned 
     a->offset = prefix + header_len;
     if (a->kind == FLAT_OBJECT) /* a pickle follows, of any length; it is never looked at */
         return OK;
-    if (!flat_size(a, &a->n, &n_bytes) || total - a->offset != n_bytes)
+    if (!flat_size(a, &a->n, &n_bytes))
+        return flat_bad(f, a->name, err, "the shape asks for more values than can be addressed");
+    if (total - a->offset != n_bytes)
         return flat_bad(f, a->name, err, "the shape asks for %zu bytes of values, there are %llu", n_bytes,
                         (unsigned long long)(total - a->offset));
     return OK;

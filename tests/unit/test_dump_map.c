@@ -92,6 +92,25 @@ Test(dump_map, one_array_of_all_layers)
     cr_assert(d.samples[1].length == 2 && d.samples[1].first == 0 && d.samples[1].query_start == 0);
 }
 
+/* The last index changes slowest. */
+Test(dump_map, an_array_in_fortran_order)
+{
+    float turned[2][2][1][3][2];
+    struct error err = {0};
+    AUTO(dump) d = {0};
+    int s, l, i;
+
+    fill();
+    for (s = 0; s < 2; s++)
+        for (l = 0; l < 3; l++)
+            for (i = 0; i < 4; i++)
+                turned[i % 2][i / 2][0][l][s] = tensor[s][l][0][i / 2][i % 2];
+    put_npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3, 1, 2, 2), }", turned, sizeof turned);
+    MUST(open_mapped(&d, folder_file("x.npy"),
+                     "{\"stacked\": \"array\", \"axes\": \"samples,layers,heads,rows,cols\", " SAID "}", &err));
+    holds_the_tensor(&d, 0);
+}
+
 Test(dump_map, dimensions_that_are_left_out_are_one)
 {
     struct error err = {0};
