@@ -24,28 +24,38 @@ void head_stats_init(struct head_stats *h, double *entropies)
     h->sum_max = -INFINITY;
 }
 
-static void add_multi(struct head_stats *h, const struct row_stat *row)
+static void add_multi(struct head_stats *h, const struct row_stat *row, double n_keys)
 {
     h->n_multi++;
-    h->entropy_norm_sum += row->entropy_bits / log2(row->n_keys);
+    h->entropy_norm_sum += row->entropy_bits / log2(n_keys);
     h->multi_entropy_sum += row->entropy_bits;
     h->multi_max_weight_sum += row->max_weight;
     h->entropy_min = fmin(h->entropy_min, row->entropy_bits);
+}
+
+/* Every weight is the largest one: as a softmax over scores that are all masked by the same finite number has it. Sums
+ * and products of floats may be off by some last places; a weight that differs at all differs by more in its type. */
+static int is_uniform(const struct row_stat *row)
+{
+    double whole = row->max_weight * row->n_keys;
+
+    return row->n_keys >= UNIFORM_KEYS && fabs(row->sum - whole) <= 0x1p-20 * whole;
 }
 
 /* Called with the row counted. */
 static void add_ok(struct head_stats *h, const struct row_stat *row, double sum_tolerance)
 {
     double off = fabs(row->sum - 1), effective = exp2(row->entropy_bits);
+    double n_keys = (double)row->n_keys + h->n_more_keys;
 
     if (h->entropies)
         h->entropies[h->n_rows[ROW_OK] - 1] = row->entropy_bits;
     h->entropy_sum += row->entropy_bits;
     h->max_weight_sum += row->max_weight;
-    if (row->n_keys >= 2)
-        add_multi(h, row);
+    if (n_keys >= 2)
+        add_multi(h, row, n_keys);
     h->effective_sum += effective;
-    h->utilization_sum += effective / row->n_keys;
+    h->utilization_sum += effective / n_keys;
     h->participation_sum += row->sum / row->square_sum * row->sum;
     h->sink_sum += row->sink_weight;
     h->sink4_sum += row->sink4_weight;
@@ -55,6 +65,7 @@ static void add_ok(struct head_stats *h, const struct row_stat *row, double sum_
     h->n_k90 += row->k90 > 0;
     h->distance_sum += row->distance;
     h->sum_error_sum += off;
+    h->n_uniform += (uint64_t)is_uniform(row);
     h->n_sum_off += off > sum_tolerance;
     h->n_sum_bad += off > SUM_BAD;
     h->sum_min = fmin(h->sum_min, row->sum);

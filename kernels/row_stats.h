@@ -52,14 +52,17 @@ enum { PROFILE_BUCKETS = 32 };
 /* One head of one sample, over its rows; sums in row order, in double. */
 struct head_stats {
     uint64_t n_rows[N_ROW_STATUSES]; /* rows by status                                                */
-    uint64_t n_multi;                /* ROW_OK rows with two or more visible keys                     */
+    uint32_t n_more_keys;            /* that each row sees besides its own: a sink that is no key. Set
+                                        by the caller after head_stats_init(), which leaves 0         */
+    uint64_t n_multi;                /* ROW_OK rows with two or more visible keys, those among them   */
     uint64_t n_sum_off;              /* ROW_OK rows with |S - 1| over the type's rounding allowance   */
     uint64_t n_sum_bad;              /* ROW_OK rows with |S - 1| over 0.02                            */
+    uint64_t n_uniform;              /* ROW_OK rows of UNIFORM_KEYS visible keys or more, all of the same weight */
     double entropy_sum;              /* over ROW_OK rows, bits                                        */
-    double entropy_norm_sum;         /* over the n_multi rows, of H / log2 n_keys                     */
+    double entropy_norm_sum;         /* over the n_multi rows, of H / log2 of their keys              */
     double max_weight_sum;           /* over ROW_OK rows                                              */
     double effective_sum;            /* over ROW_OK rows, of 2^H, keys                                */
-    double utilization_sum;          /* over ROW_OK rows, of 2^H / n_keys                             */
+    double utilization_sum;          /* over ROW_OK rows, of 2^H / their keys                         */
     double participation_sum;        /* over ROW_OK rows, of S^2 / sum p^2, keys                      */
     double sink_sum, distance_sum;   /* over ROW_OK rows                                              */
     double sink4_sum;                /* over ROW_OK rows                                              */
@@ -77,6 +80,9 @@ struct head_stats {
     double *entropies; /* borrowed: room for H of every ROW_OK row, in row order; NULL: not kept      */
     double entropy_std, entropy_quantile[3]; /* by head_stats_finish(); NaN before                    */
 };
+
+/* Fewer equal weights may be chance. */
+enum { UNIFORM_KEYS = 8 };
 
 /* The quantiles of head_stats.entropy_quantile. */
 #define ENTROPY_QUANTILES                                                                                              \

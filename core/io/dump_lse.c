@@ -18,7 +18,7 @@ struct lse_row {
     const struct dump_sample *sample;
     size_t index;     /* of the row */
     double lse;       /* natural log */
-    double rounding;  /* a score's, for a scale of 1 */
+    double product;   /* the largest, each of its terms taken as positive */
     double *products; /* [n_cols] */
 };
 
@@ -77,18 +77,25 @@ static struct row_span span_of(const struct dump_layer *l, const struct lse_row 
     return span;
 }
 
-/* Does the row's stored value belong to the claim? Its scores are off by what rounding q and k may do, its own value by
- * its type's rounding, and sums of exponentials in float32 by a few of their last places. */
+/* Scores are off by what rounding q and k may do, the value by its type's rounding, and sums of exponentials in float32
+ * by a few of their last places. */
+double dump_lse_tolerance(const struct dump_layer *l, double want, double product)
+{
+    double u = rounding_of(l->stored) + rounding_of(l->k_stored);
+
+    return 1e-4 + l->scale * u * product + fabs(want) * (rounding_of(l->lse_dtype) + 0x1p-20);
+}
+
+/* Does the row's stored value belong to the claim? */
 static bool fits(const struct claim *c, const struct lse_row *r, double *ret_want)
 {
     struct row_span span = span_of(&c->layer, r);
-    double got = r->lse * c->lse_factor, tolerance;
+    double got = r->lse * c->lse_factor;
 
     *ret_want = lse_of(c, r, span);
     if (isinf(*ret_want) || isinf(got))
         return isinf(*ret_want) && isinf(got);
-    tolerance = 1e-4 + c->layer.scale * r->rounding + fabs(*ret_want) * (rounding_of(c->layer.lse_dtype) + 0x1p-20);
-    return fabs(got - *ret_want) <= tolerance;
+    return fabs(got - *ret_want) <= dump_lse_tolerance(&c->layer, *ret_want, r->product);
 }
 
 static size_t count_fits(const struct lse_rows *rows, const struct claim *c, size_t *ret_first_bad, double *ret_want)
@@ -108,10 +115,10 @@ static size_t count_fits(const struct lse_rows *rows, const struct claim *c, siz
     return n;
 }
 
-/* Products of a query with all keys of its head, and by how much rounding both may have moved one of them. */
+/* Products of a query with all keys of its head. */
 static void multiply(const struct dump_layer *l, const void *q, size_t row, const void *k, struct lse_row *r)
 {
-    double u = rounding_of(l->stored) + rounding_of(l->k_stored), most = 0;
+    double most = 0;
     size_t i, j;
 
     for (j = 0; j < l->n_cols; j++) {
@@ -126,7 +133,7 @@ static void multiply(const struct dump_layer *l, const void *q, size_t row, cons
         r->products[j] = dot;
         most = size > most ? size : most;
     }
-    r->rounding = u * most;
+    r->product = most;
 }
 
 /* Some rows of one head of one sample, evenly over it. */
@@ -148,7 +155,7 @@ static enum status take_rows(struct lse_rows *rows, struct dump *d, size_t sampl
         TRY(dump_read_q(d, layer, sample, head, row, 1, q, err));
         TRY(dump_read_row_numbers(d, l, "lse", l->lse_dtype, sample, head, row, 1, &r->lse, err));
         multiply(l, q, 0, k, r);
-        if (isfinite(r->rounding)) /* what is NaN in q or k is counted when it is measured */
+        if (isfinite(r->product)) /* what is NaN in q or k is counted when it is measured */
             rows->n++;
     }
     return OK;

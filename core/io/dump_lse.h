@@ -9,4 +9,8 @@
  * says which attribute would make them fit. +inf and -inf both mean a row that saw nothing. */
 MUST_CHECK enum status dump_lse_check(struct dump *d, const struct dump_layer *l, struct error *err);
 
+/* By how much a row's stored value may differ from `want`: by its own rounding, and by that of q and k, whose product
+ * for any key is at most `product` without signs. */
+double dump_lse_tolerance(const struct dump_layer *l, double want, double product);
+
 #endif

@@ -51,6 +51,9 @@ static void count_head(struct census *c, const struct dump_layer *l, const struc
     }
     if (h->n_k90 < h->n_rows[ROW_OK] && !c->n_without_k90)
         memcpy(c->k90_place, place, sizeof place);
+    if (h->n_uniform && !c->n_uniform)
+        memcpy(c->uniform_place, place, sizeof place);
+    c->n_uniform += h->n_uniform;
     c->n_without_k90 += h->n_rows[ROW_OK] - h->n_k90;
     c->n_sum_off += h->n_sum_off;
     c->n_sum_bad += h->n_sum_bad;
@@ -155,6 +158,18 @@ static enum status note_k90(const struct census *c, struct run *run, const struc
                     d->path, (unsigned long long)c->n_without_k90, (unsigned long long)c->n[ROW_OK], c->k90_place);
 }
 
+static enum status note_uniform(const struct census *c, struct run *run, const struct dump *d, struct error *err)
+{
+    if (!c->n_uniform)
+        return OK;
+    return run_note(run, err, "uniform-rows",
+                    "'%s': %llu of %llu rows give each of %d or more visible keys the same weight, the first in %s: a "
+                    "softmax over fully masked scores does that; they are measured, so leave such rows out by first "
+                    "and length if they are padding",
+                    d->path, (unsigned long long)c->n_uniform, (unsigned long long)c->n[ROW_OK], (int)UNIFORM_KEYS,
+                    c->uniform_place);
+}
+
 enum status census_judge(const struct census *c, struct run *run, const struct dump *d, struct error *err)
 {
     static const char *const what[N_ROW_STATUSES] = {
@@ -167,6 +182,7 @@ enum status census_judge(const struct census *c, struct run *run, const struct d
             TRY(run_note(run, err, "masked-rows", "'%s': %llu rows %s and are left out, the first in %s", d->path,
                          (unsigned long long)c->n[i], what[i], c->place[i]));
     TRY(note_k90(c, run, d, err));
+    TRY(note_uniform(c, run, d, err));
     if (c->n_collapsed)
         TRY(run_note(
             run, err, "collapsed-heads",

@@ -21,8 +21,8 @@ struct census {
     const struct attention_options *options; /* borrowed */
     uint64_t n[N_ROW_STATUSES];
     uint64_t n_sum_off, n_sum_bad;
-    uint64_t n_without_k90; /* rows */
-    char k90_place[160];
+    uint64_t n_without_k90, n_uniform; /* rows */
+    char k90_place[160], uniform_place[160];
     double sum_min, sum_max;
     char place[N_ROW_STATUSES][160], sum_place[160];
     double leak_max; /* a head's mean, where it was asked for */

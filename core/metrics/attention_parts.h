@@ -52,6 +52,22 @@ void band_workers_done(struct pass *p);
 MUST_CHECK enum status part_qk(const struct part *part, const struct dump_rows *q, const struct dump_rows *k,
                                struct error *err);
 
+/* Rows that were measured from queries and keys: n of each of n_heads heads from `head` and `row` on, counted from the
+ * part's first. */
+struct lse_rows {
+    size_t head, n_heads, row, n, group; /* group: query heads of a key head */
+    const void *q;
+    const double *key_norms; /* of each key head the largest of its keys' */
+    const struct row_stat *rows;
+    const double *lse; /* natural log of sum e^score */
+};
+
+/* ERR_FORMAT where the dump's log-sum-exp of one of them is another. */
+MUST_CHECK enum status part_lse_check(const struct part *part, const struct lse_rows *rows, struct error *err);
+
+/* The largest norm of the keys [first, first + n). */
+double part_lse_norm(const struct part *part, const void *keys, size_t first, size_t n);
+
 /* Reads rows [row, row + n) of n_heads heads one after the other, and takes the digest of each row: those of a head
  * are digest_step apart. With spans only what they show is sure to be there and counts. */
 struct fill {

@@ -48,6 +48,8 @@ void pass_done(struct pass *p)
     free(p->row_digests);
     free(p->tile);
     free(p->key_digests);
+    free(p->lse);
+    free(p->key_norms);
     free(p->scales);
     memset(p, 0, sizeof *p);
 }
@@ -229,6 +231,7 @@ static void finish_head(void *context, size_t item, int thread)
 
     (void)thread;
     head_stats_init(head, p->entropies + item * part->n);
+    head->n_more_keys = p->options->implicit_sink && part->layer->kind == DUMP_WEIGHTS;
     head_stats_add(head, part_row(part, item, 0), part->n, sum_tolerance[part->layer->dtype]);
     head_stats_finish(head);
     judge_8_bit_sums(part, item, head);

@@ -50,7 +50,8 @@ struct pass {
     struct row_stat *tile;              /* owned: statistics of one call of the backend */
     struct tile_slot slots[TILE_SLOTS]; /* their values lie in a and b */
     unsigned char *key_digests;
-    size_t cap_tile, cap_key_digests;
+    double *lse, *key_norms; /* of the tile, where the dump has lse */
+    size_t cap_tile, cap_key_digests, cap_lse, cap_key_norms;
     struct band_worker *workers; /* owned: [n_workers] */
     size_t n_workers, cap_workers;
 };

@@ -43,6 +43,11 @@ static enum status read_keys(const struct part *part, const struct dump_rows *k,
     for (i = 0; i < tile->n_kv_heads * tile->group; i++)
         memcpy(part_digest(part, tile->kv_head * tile->group + i, part->n),
                p->key_digests + (i / tile->group * n_cols + seen.lo) * DIGEST_BYTES, part->n_keys * DIGEST_BYTES);
+    if (!part->layer->has_lse)
+        return OK;
+    TRY(mem_grow(&p->key_norms, &p->cap_key_norms, tile->n_kv_heads, sizeof *p->key_norms, err));
+    for (i = 0; i < tile->n_kv_heads; i++)
+        p->key_norms[i] = part_lse_norm(part, p->b, i * n_cols + seen.lo, seen.hi - seen.lo);
     return OK;
 }
 
@@ -71,7 +76,14 @@ static enum status measure_rows(const struct part *part, const struct dump_rows 
     TRY(part_fill(&(struct fill){q, part->head + head, n_heads, part->first + row, n, NULL, p->a,
                                  part_digest(part, head, row), (part->n + part->n_keys) * DIGEST_BYTES, false},
                   err));
+    if (l->has_lse) {
+        TRY(mem_grow(&p->lse, &p->cap_lse, n_heads * n, sizeof *p->lse, err));
+        args.lse = p->lse;
+    }
     TRY(p->backend->qk_entropy(&args, p->tile, err));
+    if (l->has_lse)
+        TRY(part_lse_check(
+            part, &(struct lse_rows){head, n_heads, row, n, tile->group, p->a, p->key_norms, p->tile, p->lse}, err));
     part_keep(part, p->tile, head, n_heads, row, n);
     return OK;
 }

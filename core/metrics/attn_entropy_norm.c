@@ -18,7 +18,7 @@ const struct metric metric_attn_entropy_norm = {
     .definition = "H / log2 |J| of a row with entropy H and |J| visible keys: 1 for a uniform row, 0 for all weight on "
                   "one key. Rows with fewer than two visible keys have no such value and are left out. The cell is the "
                   "mean over the sample's other valid rows. Raw entropy grows with the number of keys, so prompts of "
-                  "different length are compared by this metric.",
+                  "different length are compared by this metric. With --implicit-sink the sink is one of the keys.",
     .example = "Weights 0.5, 0.25, 0.25: 1.5 / log2 3 = 0.946.",
     .of_head = attn_entropy_norm,
 };

@@ -43,6 +43,34 @@ Test(row_stats, counts_every_row_and_averages_the_good_ones)
     cr_assert(h.k90_sum == 5 && h.sink4_sum == 1.5 && h.leak_sum == 0.75);
 }
 
+/* Rows of a weight of 1/3 on each of two keys, and the rest on a sink that is no key: log2 3 of 3 keys. */
+Test(row_stats, a_sink_that_is_no_key_counts_among_the_keys)
+{
+    const struct row_stat rows[] = {{2.0 / 3, log2(3), 1.0 / 3, 2.0 / 9, 0, 0, 0, 0, 2, 0, 2, ROW_OK},
+                                    {0.5, 1, 0.5, 0.25, 0, 0, 0, 0, 1, 0, 1, ROW_OK}};
+    struct head_stats h;
+
+    head_stats_init(&h, NULL);
+    h.n_more_keys = 1;
+    head_stats_add(&h, rows, 2, 1e-3);
+    cr_assert(eq(u64, h.n_multi, 2));
+    cr_assert(close_to(h.entropy_norm_sum, 2, (struct tol){1e-15, 0}));
+    cr_assert(close_to(h.utilization_sum, 2, (struct tol){1e-15, 0}));
+}
+
+Test(row_stats, equal_weights_on_eight_keys_and_more_are_counted)
+{
+    static const struct row_stat rows[] = {{1, 3, 0.125, 0.125, 0, 0, 0, 0, 8, 0, 8, ROW_OK},
+                                           {0.5, 3, 0.0625, 0.03125, 0, 0, 0, 0, 8, 0, 8, ROW_OK},
+                                           {1, 2, 0.25, 0.25, 0, 0, 0, 0, 4, 0, 4, ROW_OK},
+                                           {1, 2.9999, 0.1251, 0.125, 0, 0, 0, 0, 8, 0, 8, ROW_OK}};
+    struct head_stats h;
+
+    head_stats_init(&h, NULL);
+    head_stats_add(&h, rows, sizeof rows / sizeof *rows, 1e-3);
+    cr_assert(eq(u64, h.n_uniform, 2));
+}
+
 Test(row_stats, every_half_converts_exactly)
 {
     cr_assert(float_from_f16(0x3c00) == 1 && float_from_f16(0xc000) == -2 && float_from_f16(0x7bff) == 65504);
