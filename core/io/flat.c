@@ -285,5 +285,6 @@ static enum status part_turned(struct flat *f, const struct flat_array *a, const
 enum status flat_part(struct flat *f, const struct flat_array *a, const size_t *start, const size_t *count, void *ret,
                       struct error *err)
 {
-    return a->is_fortran ? part_turned(f, a, start, count, ret, err) : part_in_order(f, a, start, count, ret, err);
+    return a->is_fortran && a->rank > 1 ? part_turned(f, a, start, count, ret, err)
+                                        : part_in_order(f, a, start, count, ret, err);
 }
