@@ -61,7 +61,7 @@ enum load_end { LOAD_FINISHED, LOAD_INTERRUPTED, LOAD_TOO_MANY_ERRORS, LOAD_UNRE
 /* What a reader of the numbers must know of how they were made. */
 struct load_stats {
     enum load_end end;
-    char last_failure[400];
+    char last_failure[480];
     struct load_state state;
     size_t n_not_asked;              /* turns after one that failed                              */
     size_t n_unfinished;             /* conversations begun and not ended                        */
