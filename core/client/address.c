@@ -100,7 +100,8 @@ static enum status parse(struct address *e, const struct parsed *a, const char *
     TRY(arena_printf(&e->arena, &models, err, "%s/models", base));
     TRY(with_path(a, e->path, true, &e->arena, &e->url, err));
     TRY(with_path(a, models, true, &e->arena, &e->models, err));
-    TRY(with_path(a, "/", false, &e->arena, &e->root, err));
+    cut(base, "/v1");
+    TRY(with_path(a, base[0] ? base : "/", false, &e->arena, &e->root, err));
     cut(e->root, "/");
     return OK;
 }

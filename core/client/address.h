@@ -12,7 +12,7 @@ struct address {
     char *url;    /* of the requests: "http://host:8000/v1/chat/completions" */
     char *path;   /* "/v1/chat/completions"                                  */
     char *models; /* "http://host:8000/v1/models"                            */
-    char *root;   /* "http://host:8000"                                      */
+    char *root;   /* "http://host:8000", and what path stands before "/v1"   */
     char *host;   /* "host"                                                  */
 };
 

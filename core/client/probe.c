@@ -47,6 +47,19 @@ static enum status keep_words(struct probe *p, char **ret, const char *text, siz
     return arena_strdup(&p->arena, buf_text(&words), ret, err);
 }
 
+/* Gateways list a model once for each server that has it. */
+static enum status keep_model(struct probe *p, const json_t *id, struct error *err)
+{
+    size_t i;
+
+    TRY(keep_words(p, &p->models[p->n_models], json_string_value(id), json_string_length(id), err));
+    for (i = 0; i < p->n_models; i++)
+        if (strcmp(p->models[i], p->models[p->n_models]) == 0)
+            return OK;
+    p->n_models++;
+    return OK;
+}
+
 /* {"data": [{"id", "owned_by", "max_model_len"}]} */
 static enum status take_models(struct probe *p, const json_t *top, const char *asked, struct error *err)
 {
@@ -57,9 +70,9 @@ static enum status take_models(struct probe *p, const json_t *top, const char *a
     json_array_foreach (list, i, item) {
         json_t *id = json_object_get(item, "id"), *owner = json_object_get(item, "owned_by");
 
-        if (!json_is_string(id) || p->n_models == MAX_MODELS)
+        if (json_string_length(id) == 0 || p->n_models == MAX_MODELS)
             continue;
-        TRY(keep_words(p, &p->models[p->n_models++], json_string_value(id), json_string_length(id), err));
+        TRY(keep_model(p, id, err));
         if (asked && strcmp(json_string_value(id), asked) != 0 && json_array_size(list) > 1)
             continue;
         p->context_limit = limit_of(item);
@@ -110,6 +123,7 @@ enum status probe_models(struct probe *p, const struct transport_options *o, con
     if (a.transfer.status == 0)
         return error_set(err, ERR_IO, "'%s' cannot be reached: %s: is the server running?", e->models,
                          a.transfer.failure.len ? buf_text(&a.transfer.failure) : "no answer");
+    p->status = a.transfer.status;
     return OK;
 }
 

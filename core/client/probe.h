@@ -16,6 +16,7 @@ struct probe {
     struct arena arena; /* owns every text */
     char **models;      /* [n_models] */
     size_t n_models;
+    int64_t status;        /* HTTP, of the answer that should have told them                */
     char *server;          /* software and version, as far as it says; "" unknown */
     int64_t context_limit; /* tokens, of the model asked for; 0 unknown           */
 };
