@@ -50,20 +50,29 @@ static int character(const char *at, const char *end, size_t *ret_len)
     return at[1];
 }
 
+/* Past white space of JSON, which an event stream may break into lines of data. */
+static char *skip_space(char *at, char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) {
+        bool ends_line = *at == '\n' || *at == '\r';
+
+        at++;
+        if (ends_line && end - at >= 5 && memcmp(at, "data:", 5) == 0)
+            at += 5;
+    }
+    return at;
+}
+
 /* The first byte of the next text that is not empty under `key`, which has its quotes. */
 static char *text_under(char *at, char *end, const char *key)
 {
     size_t n = strlen(key);
 
     while ((at = memmem(at, (size_t)(end - at), key, n)) != NULL) {
-        at += n;
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
-            at++;
+        at = skip_space(at + n, end);
         if (at == end || *at != ':')
             continue;
-        at++;
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
-            at++;
+        at = skip_space(at + 1, end);
         if (end - at >= 2 && at[0] == '"' && at[1] != '"')
             return at + 1;
     }
@@ -121,7 +130,7 @@ void scrub(struct buf *b, const char *secret)
 {
     static const char *const keys[] = {"\"content\"",   "\"text\"",     "\"reasoning_content\"", "\"reasoning\"",
                                        "\"token\"",     "\"thinking\"", "\"generated_text\"",    "\"name\"",
-                                       "\"arguments\"", "\"refusal\""};
+                                       "\"arguments\"", "\"refusal\"",  "\"reasoning_text\""};
     size_t i;
 
     if (!secret || strlen(secret) < SCRUB_MIN || b->len == 0)

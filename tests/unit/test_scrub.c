@@ -25,6 +25,8 @@ Test(scrub, masks_a_secret_however_it_is_spelt)
          EVENT("*") EVENT("**") EVENT("") EVENT("****") EVENT("**") EVENT("**!")},
         {COMPACT("arguments", "a sk-1") COMPACT("arguments", "\\/ab\\\"c9"),
          COMPACT("arguments", "a ****") COMPACT("arguments", "********")},
+        {"data: {\"content\" :\r\ndata: \"sk-1/\"}\n\ndata: {\"content\"\rdata:: \ndata: \n\"ab\\\"c9\"}",
+         "data: {\"content\" :\r\ndata: \"*****\"}\n\ndata: {\"content\"\rdata:: \ndata: \n\"******\"}"},
         {EVENT("sk-1") COMPACT("reasoning", "/ab\\\"c9"), EVENT("sk-1") COMPACT("reasoning", "/ab\\\"c9")},
         {EVENT("sk-1") EVENT(" /ab\\\"c9"), EVENT("sk-1") EVENT(" /ab\\\"c9")},
         {"\"content\":\"sk-1", "\"content\":\"sk-1"},
