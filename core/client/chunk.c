@@ -236,14 +236,16 @@ static void take_calls(struct chunk *c, const json_t *message)
 
 static void take_reasoning(struct chunk *c, const json_t *message)
 {
-    static const char *const keys[] = {"reasoning", "reasoning_content", "thinking", "text", "summary", "data"};
+    static const char *const keys[] = {
+        "reasoning", "reasoning_content", "reasoning_text", "thinking", "text", "summary", "data"};
+    enum { N_OWN = 4 };
     const json_t *detail;
     size_t i;
 
-    if (any_text(message, keys, 3))
+    if (any_text(message, keys, N_OWN))
         c->has_reasoning = true;
     json_array_foreach (json_object_get(message, "reasoning_details"), i, detail) {
-        if (any_text(detail, keys + 3, 3))
+        if (any_text(detail, keys + N_OWN, 3))
             c->has_reasoning = true;
     }
 }

@@ -74,9 +74,25 @@ static size_t unit_len(const char *text, size_t left, int32_t escape)
     return *text == '\\' && left > 1 ? 2 : 1; /* an escaped backslash must not start the next escape */
 }
 
+/* Python writes numbers that JSON does not have: bytes of one at `text`, 0 for none. */
+static size_t no_number(const char *text, size_t left)
+{
+    static const char *const names[] = {"NaN", "Infinity", "-Infinity"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+
+        if (left >= n && memcmp(text, names[i], n) == 0)
+            return n;
+    }
+    return 0;
+}
+
 void repair_json(struct buf *ret, const char *json, size_t len)
 {
     AUTO(buf) clean = {.limit = ret->limit};
+    bool in_text = false;
     size_t at = 0;
 
     repair_utf8(&clean, json, len);
@@ -85,12 +101,17 @@ void repair_json(struct buf *ret, const char *json, size_t len)
     while (at < clean.len) {
         const char *text = clean.data + at;
         int32_t escape = escape_at(text, clean.len - at);
-        size_t n = unit_len(text, clean.len - at, escape);
+        size_t n = unit_len(text, clean.len - at, escape), skip = in_text ? 0 : no_number(text, clean.len - at);
 
-        if (n == 6 && escape >= FIRST_HALF && escape < END_HALF)
+        in_text ^= *text == '"';
+        if (skip) {
+            buf_puts(ret, "null");
+            n = skip;
+        } else if (n == 6 && escape >= FIRST_HALF && escape < END_HALF) {
             put_char(ret, (uint32_t)(STAND_IN + escape - FIRST_HALF));
-        else
+        } else {
             buf_append(ret, text, n);
+        }
         at += n;
     }
 }

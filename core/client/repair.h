@@ -12,7 +12,7 @@
 void repair_utf8(struct buf *ret, const char *text, size_t len);
 
 /* Appends JSON text with valid UTF-8 and with each "\uD8xx" that lacks its other half under a stand-in: the last 2048
- * code points of plane 16, which are for private use and which no tokenizer has. */
+ * code points of plane 16, which are for private use and which no tokenizer has. NaN and the infinities become null. */
 void repair_json(struct buf *ret, const char *json, size_t len);
 
 /* Appends valid UTF-8, putting halves back together: `half` is the first one of a pair that came with an earlier

@@ -35,6 +35,12 @@ static const struct one chunks[] = {
     {DELTA("\"refusal\":\"I cannot\""), "I cannot", "", "", 1, -1, -1, ""},
     {DELTA("\"reasoning_content\":\"hm\""), "", "", "", 1, -1, -1, "r"},
     {DELTA("\"reasoning\":\"hm\",\"content\":\"\""), "", "", "", 1, -1, -1, "r"},
+    {"{\"choices\":[{\"text\":\"a NaN\",\"logprobs\":{\"top\":[NaN,-Infinity, "
+     "Infinity]}}],\"usage\":{\"prompt_tokens\":NaN,"
+     "\"completion_tokens\":2}}",
+     "a NaN", "", "", 1, -1, 2, ""},
+    {DELTA("\"content\":NaNa"), "", "", "", 0, -1, -1, "g"},
+    {DELTA("\"reasoning_text\":\"hm\""), "", "", "", 1, -1, -1, "r"},
     {DELTA("\"reasoning\":\"\",\"content\":null"), NOTHING},
     {DELTA("\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"hm\"}]"), "", "", "", 1, -1, -1, "r"},
     {DELTA("\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]"), "", "", "",
