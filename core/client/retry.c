@@ -17,13 +17,18 @@ static int64_t wait_of(const char *text, double unit_ns, int64_t wall_ns)
     double number;
     time_t date;
 
-    if (num_double(text, &number))
-        return number < 0 ? -1
-                          : (int64_t)((number * unit_ns < MAX_SECONDS * 1e9 ? number * unit_ns : MAX_SECONDS * 1e9));
-    date = unit_ns < 1e9 ? -1 : curl_getdate(text, NULL);
-    if (date < 0 || date > (time_t)1 << 40)
+    if (num_double(text, &number)) {
+        number *= unit_ns;
+    } else {
+        date = unit_ns < 1e9 ? -1 : curl_getdate(text, NULL);
+        if (date < 0 || date > (time_t)1 << 40)
+            return -1;
+        number = (double)date * 1e9 - (double)wall_ns;
+        number = number < 0 ? 0 : number;
+    }
+    if (number < 0)
         return -1;
-    return (int64_t)date * 1000000000 > wall_ns ? (int64_t)date * 1000000000 - wall_ns : 0;
+    return (int64_t)(number < MAX_SECONDS * 1e9 ? number : MAX_SECONDS * 1e9);
 }
 
 int64_t retry_after(const char *line, size_t len, int64_t wall_ns, int64_t before)

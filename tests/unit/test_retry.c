@@ -29,6 +29,7 @@ Test(retry, reads_what_servers_ask_for)
         {"Retry-After: -4", -1, -1},
         {"Retry-After:", -1, -1},
         {"Retry-After: 1e300", -1, 86400 * S},
+        {"Retry-After: Wed, 21 Oct 2099 07:28:00 GMT", -1, 86400 * S},
         {"Retry-After", 7, 7},
         {"retry-after-ms: Wed, 21 Oct 2015 07:28:00 GMT", -1, -1},
     };
