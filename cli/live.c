@@ -74,8 +74,9 @@ static enum status choose_model(const struct live_options *o, struct live_arm *a
         return mem_strdup(name, &a->model, err);
     TRY(probe_models(&p, &o->load.transport, &a->endpoint, &a->head, err));
     if (p.n_models == 0)
-        return error_set(err, ERR_USAGE, "'%s' does not say which models it has: name one with --model",
-                         a->endpoint.models);
+        return error_set(err, ERR_USAGE,
+                         "'%s' does not say which models it has (HTTP status %lld): name one with --model",
+                         a->endpoint.models, (long long)p.status);
     if (p.n_models > 1)
         return error_set(err, ERR_USAGE, "'%s' has %zu models, '%.80s' and '%.80s' among them: name one with --model",
                          a->endpoint.models, p.n_models, p.models[0], p.models[1]);
@@ -232,10 +233,10 @@ enum status live_settle(const struct live *l, struct error *err)
         return error_set(err, ERR_IO, "'%s' cannot be reached: %s; what was answered before is kept: --resume goes on",
                          l->arms[0].endpoint.url, s->last_failure);
     if (s->end == LOAD_TOO_MANY_ERRORS)
-        return error_set(err, ERR_IO,
-                         "%zu requests failed, more than --max-errors allows, the last one: %s; --resume goes on once "
-                         "the cause is mended",
-                         s->state.n_failed, s->last_failure);
+        return error_set(
+            err, ERR_IO, "%zu request%s failed, %s, the last one: %s; --resume goes on once the cause is mended",
+            s->state.n_failed, s->state.n_failed == 1 ? "" : "s",
+            s->state.n_answered ? "more than --max-errors allows" : "and none was answered", s->last_failure);
     if (s->end == LOAD_INTERRUPTED)
         return error_set(err, ERR_NO_VERDICT,
                          "interrupted: the run file holds what was finished, marked as partial; --resume goes on");

@@ -103,7 +103,7 @@ static enum status open_unit(struct loader *l, struct talk **ret, struct error *
         return OK;
     }
     if (was_refused) {
-        talk_report_not_asked(t, &l->arms[t->unit.arm], "not asked: an earlier turn was refused as too long");
+        talk_report_not_asked(t, &l->arms[t->unit.arm], TALK_TOO_LONG);
         l->n_pending++;
         clerk_give(&l->clerk, &t->job);
         return OK;

@@ -1,5 +1,6 @@
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "core/base/scope.h"
 #include "core/client/loader.h"
 #include "core/client/retry.h"
 
@@ -92,7 +93,7 @@ static void put_advice(const struct loader *l, const struct talk *t, char *ret, 
     const struct transfer *x = &t->transfer;
 
     if (asks_too_much(l, x))
-        snprintf(ret, room, " (it asks to wait %.4g s, which is more than --max-retry-wait)",
+        snprintf(ret, room, " (it asks to wait %.0f s, which is more than --max-retry-wait)",
                  (double)x->retry_after_ns / 1e9);
     else if (x->status == 401 || x->status == 403)
         snprintf(ret, room,
@@ -105,15 +106,14 @@ static void put_advice(const struct loader *l, const struct talk *t, char *ret, 
 static void note_failure(struct loader *l, const struct talk *t)
 {
     const struct reply *r = &t->job.reply;
-    const char *words = r->error.len ? buf_text(&r->error) : reply_state_name(r->state);
-    char status[40] = "", advice[100] = "";
+    char advice[100] = "";
+    AUTO(buf) fault = {0};
 
     l->stats.state.n_failed++;
-    if (r->status)
-        snprintf(status, sizeof status, "HTTP status %lld: ", (long long)r->status);
+    reply_put_fault(&fault, r);
     put_advice(l, t, advice, sizeof advice);
-    snprintf(l->stats.last_failure, sizeof l->stats.last_failure, "task '%.80s', turn %lld: %s%.200s%s", t->task->id,
-             (long long)t->turn, status, words, advice);
+    snprintf(l->stats.last_failure, sizeof l->stats.last_failure, "task '%.80s', turn %lld: %s%s", t->task->id,
+             (long long)t->turn, buf_text(&fault), advice);
 }
 
 /* The turns after one that has no answer are kept as what they are: not asked. */
@@ -174,11 +174,11 @@ static enum status take(struct loader *l, struct talk *t, struct error *err)
     if (reply_has_answer(&t->job.reply))
         return go_on(l, t, err);
     if (t->job.reply.is_context_overflow) {
-        close_talk(l, t, "not asked: an earlier turn was refused as too long");
+        close_talk(l, t, TALK_TOO_LONG);
         return OK;
     }
     note_failure(l, t);
-    close_talk(l, t, "not asked: an earlier turn has no answer");
+    close_talk(l, t, TALK_NO_ANSWER);
     return OK;
 }
 

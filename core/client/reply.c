@@ -37,7 +37,6 @@ struct reader {
     size_t read, last_read; /* of the piece being fed; of the last content; SIZE_MAX before the first */
     int64_t counted;        /* tokens that usage told of so far                                       */
     int64_t total_tokens;   /* as usage tells; -1                                                     */
-    bool has_bad_object;    /* an event that begins like JSON and is not */
 };
 
 static void body_done(struct body *b)
@@ -230,7 +229,7 @@ static enum status on_event(void *ctx, const struct sse_event *e, struct error *
     chunk_clear(&rd->chunk);
     TRY(chunk_read(&rd->chunk, e->data, e->len, err));
     if (rd->chunk.is_garbage)
-        rd->has_bad_object = true;
+        rd->reply->has_bad_json = true;
     if (strcmp(e->name, "error") == 0 && !rd->chunk.is_error) {
         rd->chunk.is_error = true;
         chunk_words(&rd->chunk.error, e->data, e->len, MAX_ERROR_WORDS);
@@ -282,7 +281,7 @@ static enum status read_whole(struct reader *rd, const struct body *b, struct er
     chunk_clear(&rd->chunk);
     if (text.data[at] == '{' || text.data[at] == '[') {
         TRY(chunk_read(&rd->chunk, text.data, text.len, err));
-        rd->has_bad_object = rd->chunk.is_garbage;
+        r->has_bad_json = rd->chunk.is_garbage;
     } else {
         rd->chunk.is_error = true;
         chunk_words(&rd->chunk.error, text.data + at, text.len - at, MAX_ERROR_WORDS);
@@ -341,7 +340,7 @@ static enum reply_state judge(const struct reader *rd)
         return REPLY_HTTP_ERROR;
     if (r->state == REPLY_ERROR || strcmp(finish, "error") == 0 || strcmp(finish, "abort") == 0)
         return REPLY_ERROR;
-    if (!r->is_clean_end || rd->has_bad_object)
+    if (!r->is_clean_end || r->has_bad_json)
         return REPLY_BROKEN;
     if (r->n_content_chunks == 0)
         return REPLY_EMPTY;
@@ -374,7 +373,7 @@ static enum status read_body(struct reader *rd, const struct http *h, const stru
     const char *coding = http_header(h, "content-encoding");
 
     if (coding && strcasecmp(coding, "identity") != 0 && h->framing != HTTP_BODY_ONLY) {
-        rd->has_bad_object = true;
+        r->has_bad_json = true;
         buf_printf(&r->error, "the body is compressed ('%.20s'): record it without Accept-Encoding", coding);
         return OK;
     }

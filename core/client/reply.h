@@ -57,7 +57,8 @@ struct reply {
     int64_t first_visible_ns; /* read that brought the first visible text, after any reasoning; NS_UNKNOWN */
     uint64_t n_bad_events;    /* events, or the body, that could not be read as JSON                       */
     bool has_reasoning, has_tool_calls;
-    bool has_refusal; /* the server marked the text as a refusal */
+    bool has_refusal;  /* the server marked the text as a refusal              */
+    bool has_bad_json; /* an event, or the body, begins like JSON and is none  */
 };
 
 /* Decodes HTTP head and chunk framing where the exchange has them, then SSE or one JSON body. `events` are
@@ -79,6 +80,10 @@ bool reply_has_answer(const struct reply *r);
 
 /* Whether the server read clearly fewer tokens than were sent, and said nothing: more than 2 %, and more than 8. */
 bool reply_was_cut_short(const struct reply *r);
+
+/* Appends what went wrong with a reply that has no answer, in the server's words where it said any: "HTTP status 503:
+ * busy". Some 240 bytes at most. */
+void reply_put_fault(struct buf *ret, const struct reply *r);
 
 const char *reply_state_name(enum reply_state s); /* "ok", "http-error", "error", "broken", "empty" */
 

@@ -129,6 +129,11 @@ void talk_report_not_asked(struct talk *t, const struct load_arm *arm, const cha
     begin_report(t, arm);
 }
 
+bool talk_was_asked(const struct exchange *x)
+{
+    return !x->failure || (strcmp(x->failure, TALK_NO_ANSWER) != 0 && strcmp(x->failure, TALK_TOO_LONG) != 0);
+}
+
 bool talk_is_settled(const struct reply *r)
 {
     return reply_has_answer(r) || r->is_context_overflow;

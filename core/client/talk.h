@@ -40,8 +40,13 @@ MUST_CHECK enum status talk_write(struct talk *t, const struct load_arm *arm, st
 /* What the transfer brought, for the clerk. Times are told from `zero_ns` on. */
 void talk_report(struct talk *t, const struct load_arm *arm, int64_t zero_ns);
 
-/* The same for a turn that is not asked, since `why`, a constant text. */
+/* The same for a turn that is not asked, since `why`, one of these. */
+#define TALK_NO_ANSWER "not asked: an earlier turn has no answer"
+#define TALK_TOO_LONG  "not asked: an earlier turn was refused as too long"
 void talk_report_not_asked(struct talk *t, const struct load_arm *arm, const char *why);
+
+/* False for what talk_report_not_asked() reported. */
+bool talk_was_asked(const struct exchange *x);
 
 /* Whether the server read the question and will say nothing else to it again: an answer, or "too long". */
 bool talk_is_settled(const struct reply *r);

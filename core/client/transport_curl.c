@@ -339,8 +339,12 @@ static void find_words(struct transfer *x, const struct stream_slot *s, CURLcode
     if (x->end == TRANSFER_TOO_LONG)
         buf_printf(&x->failure, "the answer is longer than %zu bytes (--max-reply-bytes)",
                    s->transport->options.max_reply_bytes);
+    else if (code == CURLE_UNSUPPORTED_PROTOCOL && x->sent_ns != NS_UNKNOWN)
+        buf_puts(&x->failure, "what came is no HTTP: is the address right, and is it http or https?");
     else if (x->failure.len == 0)
         chunk_words(&x->failure, words, strlen(words), MAX_WORDS);
+    if (strcasestr(buf_text(&x->headers), "\ncontent-encoding:") && code != CURLE_OPERATION_TIMEDOUT)
+        buf_puts(&x->failure, " (the answer is compressed, which was not asked for)");
 }
 
 static void note_connecting(struct transfer *x, CURL *easy)

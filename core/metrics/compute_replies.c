@@ -1,5 +1,6 @@
 #include "core/base/num.h"
 #include "core/base/scope.h"
+#include "core/client/talk.h"
 #include "core/metrics/compute.h"
 #include "core/metrics/compute_cubes.h"
 #include "core/metrics/goals.h"
@@ -12,7 +13,7 @@ enum { SHARE_CACHED_PERCENT = 50 };
 
 /* What the run's reader must know of its replies as a whole. */
 struct tally {
-    size_t n_failed, n_tokens_from_chunks, n_tokens_from_plain, n_cut_short;
+    size_t n_answered, n_tokens_from_chunks, n_tokens_from_plain, n_cut_short;
     int64_t cached_tokens, prompt_tokens; /* of the replies whose server tells what it had cached */
 };
 
@@ -62,26 +63,29 @@ static enum status see_model(struct run *run, const struct reply *r, struct erro
 
 static enum status see_failure(struct run *run, const struct exchange *x, const struct reply *r, struct error *err)
 {
-    return run_note(run, err, "reply-failed", "task '%s', turn %lld, repeat %lld: %s (HTTP status %lld)%s%.200s",
-                    x->task, (long long)x->turn, (long long)x->repeat, reply_state_name(r->state), (long long)r->status,
-                    r->error.len ? ": " : "", buf_text(&r->error));
+    AUTO(buf) fault = {0};
+
+    reply_put_fault(&fault, r);
+    TRY(buf_check(&fault, err));
+    return run_note(run, err, talk_was_asked(x) ? "reply-failed" : "not-asked", "task '%s', turn %lld, repeat %lld: %s",
+                    x->task, (long long)x->turn, (long long)x->repeat, fault.data);
 }
 
 static enum status see_reply(struct run *run, const struct exchange *x, const struct reply *r, struct tally *tally,
                              struct error *err)
 {
     TRY(see_model(run, r, err));
-    tally->n_tokens_from_chunks += r->completion_tokens_from == TOKENS_FROM_CHUNKS;
-    tally->n_tokens_from_plain += r->completion_tokens_from == TOKENS_FROM_PLAIN;
     tally->n_cut_short += reply_was_cut_short(r);
     if (r->cached_tokens >= 0 && r->prompt_tokens > 0) {
         tally->cached_tokens += r->cached_tokens;
         tally->prompt_tokens += r->prompt_tokens;
     }
-    if (reply_has_answer(r))
-        return OK;
-    tally->n_failed++;
-    return see_failure(run, x, r, err);
+    if (!reply_has_answer(r))
+        return see_failure(run, x, r, err);
+    tally->n_answered++;
+    tally->n_tokens_from_chunks += r->completion_tokens_from == TOKENS_FROM_CHUNKS;
+    tally->n_tokens_from_plain += r->completion_tokens_from == TOKENS_FROM_PLAIN;
+    return OK;
 }
 
 static enum status note_tally(struct run *run, const struct tally *tally, struct error *err)
@@ -90,7 +94,7 @@ static enum status note_tally(struct run *run, const struct tally *tally, struct
         TRY(run_note(run, err, "tokens-from-chunks",
                      "%zu of %zu replies came without a token count: chunks were counted instead, so their "
                      "latency.tpot is an estimate",
-                     tally->n_tokens_from_chunks, run->n_exchanges));
+                     tally->n_tokens_from_chunks, tally->n_answered));
     if (tally->n_cut_short)
         TRY(run_note(run, err, "prompt-cut",
                      "the server read clearly fewer tokens than were sent in %zu of %zu requests, and said nothing: it "
@@ -100,7 +104,7 @@ static enum status note_tally(struct run *run, const struct tally *tally, struct
         TRY(run_note(
             run, err, "tokens-from-plain",
             "%zu of %zu streams brought no token count: the server's count of a plain request of the same text is used",
-            tally->n_tokens_from_plain, run->n_exchanges));
+            tally->n_tokens_from_plain, tally->n_answered));
     if (tally->prompt_tokens && tally->cached_tokens * 100 >= tally->prompt_tokens * SHARE_CACHED_PERCENT)
         TRY(run_note(
             run, err, "warm-cache",
