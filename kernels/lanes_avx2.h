@@ -239,6 +239,15 @@ static inline uint32_t v16i_reduce_max_unsigned(struct v16i a)
     return (uint32_t)_mm_cvtsi128_si32(y);
 }
 
+static inline float v16f_sum(struct v16f a)
+{
+    __m256 x = _mm256_add_ps(a.lo, a.hi);
+    __m128 y = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+
+    y = _mm_add_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_add_ss(y, _mm_movehdup_ps(y)));
+}
+
 static inline float v16f_reduce_max(struct v16f a)
 {
     __m256 x = _mm256_max_ps(a.lo, a.hi);
@@ -288,30 +297,57 @@ static inline void v8d_store(double *p, struct v8d a)
 /* A set of lanes: bit i is lane i. */
 typedef uint32_t lanes_mask;
 
-static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
-{
-    uint32_t lo = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_GE_OQ));
-    uint32_t hi = (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GE_OQ));
-
-    return hi << 8 | lo;
-}
-
-/* a + x in the lanes where x is at least limit, a in the others. */
-static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
-{
-    return (struct v16f){_mm256_add_ps(a.lo, _mm256_and_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_GE_OQ), x.lo)),
-                         _mm256_add_ps(a.hi, _mm256_and_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_GE_OQ), x.hi))};
-}
-
 static inline int lanes_count(lanes_mask mask)
 {
     return __builtin_popcount(mask);
 }
 
-/* Those of `a` that are not in `b`. */
-static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+static inline uint32_t split_ps(__m256 x, __m256 lo, __m256 hi, __m256 *above, __m256i *n_above)
 {
-    return a & ~b;
+    __m256 high = _mm256_cmp_ps(x, hi, _CMP_GE_OQ);
+
+    *above = _mm256_add_ps(*above, _mm256_and_ps(high, x));
+    *n_above = _mm256_sub_epi32(*n_above, _mm256_castps_si256(high));
+    return (uint32_t)_mm256_movemask_ps(_mm256_andnot_ps(high, _mm256_cmp_ps(x, lo, _CMP_GE_OQ)));
+}
+
+/* Adds the lanes that are at least hi to *above and counts them in *n_above, lane by lane; returns those of the others
+ * that are at least lo. */
+static inline lanes_mask v16f_split(struct v16f x, struct v16f lo, struct v16f hi, struct v16f *above,
+                                    struct v16i *n_above)
+{
+    uint32_t first = split_ps(x.lo, lo.lo, hi.lo, &above->lo, &n_above->lo);
+
+    return split_ps(x.hi, lo.hi, hi.hi, &above->hi, &n_above->hi) << 8 | first;
+}
+
+/* a + x in the lanes where x is less than limit, a in the others. */
+static inline struct v16f v16f_add_less(struct v16f a, struct v16f x, struct v16f limit)
+{
+    return (struct v16f){_mm256_add_ps(a.lo, _mm256_and_ps(_mm256_cmp_ps(x.lo, limit.lo, _CMP_LT_OQ), x.lo)),
+                         _mm256_add_ps(a.hi, _mm256_and_ps(_mm256_cmp_ps(x.hi, limit.hi, _CMP_LT_OQ), x.hi))};
+}
+
+static inline void v16i_store(uint32_t *p, struct v16i a)
+{
+    _mm256_storeu_si256((__m256i *)p, a.lo);
+    _mm256_storeu_si256((__m256i *)(p + 8), a.hi);
+}
+
+/* n + 1 where a is greater than b. */
+static inline struct v16i v16i_count_gt(struct v16i n, struct v16f a, struct v16f b)
+{
+    return (struct v16i){_mm256_sub_epi32(n.lo, _mm256_castps_si256(_mm256_cmp_ps(a.lo, b.lo, _CMP_GT_OQ))),
+                         _mm256_sub_epi32(n.hi, _mm256_castps_si256(_mm256_cmp_ps(a.hi, b.hi, _CMP_GT_OQ)))};
+}
+
+static inline uint32_t v16i_sum(struct v16i a)
+{
+    __m256i x = _mm256_add_epi32(a.lo, a.hi);
+    __m128i y = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+
+    y = _mm_add_epi32(y, _mm_unpackhi_epi64(y, y));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(y, _mm_shuffle_epi32(y, 1)));
 }
 
 static inline __m256 only_ps(uint32_t mask, __m256 x)

@@ -218,6 +218,11 @@ static inline uint32_t v16i_reduce_max_unsigned(struct v16i a)
     return _mm512_reduce_max_epu32(a.v);
 }
 
+static inline float v16f_sum(struct v16f a)
+{
+    return _mm512_reduce_add_ps(a.v);
+}
+
 static inline float v16f_reduce_max(struct v16f a)
 {
     return _mm512_reduce_max_ps(a.v);
@@ -251,26 +256,45 @@ static inline void v8d_store(double *p, struct v8d a)
 /* A set of lanes: bit i is lane i. */
 typedef __mmask16 lanes_mask;
 
-static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
-{
-    return _mm512_cmp_ps_mask(x.v, limit.v, _CMP_GE_OQ);
-}
-
-/* a + x in the lanes where x is at least limit, a in the others. */
-static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
-{
-    return (struct v16f){_mm512_mask_add_ps(a.v, v16f_at_least(x, limit), a.v, x.v)};
-}
-
 static inline int lanes_count(lanes_mask mask)
 {
     return __builtin_popcount(mask);
 }
 
-/* Those of `a` that are not in `b`. */
-static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+/* Adds the lanes that are at least hi to *above and counts them in *n_above, lane by lane; returns those of the others
+ * that are at least lo. */
+static inline lanes_mask v16f_split(struct v16f x, struct v16f lo, struct v16f hi, struct v16f *above,
+                                    struct v16i *n_above)
 {
-    return _kandn_mask16(b, a);
+    __mmask16 high = _mm512_cmp_ps_mask(x.v, hi.v, _CMP_GE_OQ);
+
+    above->v = _mm512_mask_add_ps(above->v, high, above->v, x.v);
+    n_above->v = _mm512_mask_add_epi32(n_above->v, high, n_above->v, _mm512_set1_epi32(1));
+    return _kandn_mask16(high, _mm512_cmp_ps_mask(x.v, lo.v, _CMP_GE_OQ));
+}
+
+/* a + x in the lanes where x is less than limit, a in the others. */
+static inline struct v16f v16f_add_less(struct v16f a, struct v16f x, struct v16f limit)
+{
+    a.v = _mm512_mask_add_ps(a.v, _mm512_cmp_ps_mask(x.v, limit.v, _CMP_LT_OQ), a.v, x.v);
+    return a;
+}
+
+static inline void v16i_store(uint32_t *p, struct v16i a)
+{
+    _mm512_storeu_si512(p, a.v);
+}
+
+/* n + 1 where a is greater than b. */
+static inline struct v16i v16i_count_gt(struct v16i n, struct v16f a, struct v16f b)
+{
+    return (struct v16i){
+        _mm512_mask_add_epi32(n.v, _mm512_cmp_ps_mask(a.v, b.v, _CMP_GT_OQ), n.v, _mm512_set1_epi32(1))};
+}
+
+static inline uint32_t v16i_sum(struct v16i a)
+{
+    return (uint32_t)_mm512_reduce_add_epi32(a.v);
 }
 
 /* The lanes of the set, 0 in the others. */

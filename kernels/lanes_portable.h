@@ -358,6 +358,15 @@ static inline uint32_t v16i_reduce_max_unsigned(struct v16i a)
     return max;
 }
 
+static inline float v16f_sum(struct v16f a)
+{
+    float sum = 0;
+
+    for (int i = 0; i < 16; i++)
+        sum += a.v[i];
+    return sum;
+}
+
 static inline float v16f_reduce_max(struct v16f a)
 {
     float max = a.v[0];
@@ -398,23 +407,6 @@ static inline void v8d_store(double *p, struct v8d a)
 /* A set of lanes: bit i is lane i. */
 typedef uint32_t lanes_mask;
 
-static inline lanes_mask v16f_at_least(struct v16f x, struct v16f limit)
-{
-    uint32_t mask = 0;
-
-    for (uint32_t i = 0; i < 16; i++)
-        mask |= (uint32_t)(x.v[i] >= limit.v[i]) << i;
-    return mask;
-}
-
-/* a + x in the lanes where x is at least limit, a in the others. */
-static inline struct v16f v16f_add_at_least(struct v16f a, struct v16f x, struct v16f limit)
-{
-    for (int i = 0; i < 16; i++)
-        a.v[i] += x.v[i] >= limit.v[i] ? x.v[i] : 0.0F;
-    return a;
-}
-
 static inline int lanes_count(lanes_mask mask)
 {
     int n = 0;
@@ -424,10 +416,49 @@ static inline int lanes_count(lanes_mask mask)
     return n;
 }
 
-/* Those of `a` that are not in `b`. */
-static inline lanes_mask lanes_without(lanes_mask a, lanes_mask b)
+/* Adds the lanes that are at least hi to *above and counts them in *n_above, lane by lane; returns those of the others
+ * that are at least lo. */
+static inline lanes_mask v16f_split(struct v16f x, struct v16f lo, struct v16f hi, struct v16f *above,
+                                    struct v16i *n_above)
 {
-    return a & ~b;
+    uint32_t mask = 0;
+
+    for (uint32_t i = 0; i < 16; i++) {
+        above->v[i] += x.v[i] >= hi.v[i] ? x.v[i] : 0.0F;
+        n_above->v[i] += x.v[i] >= hi.v[i];
+        mask |= (uint32_t)(x.v[i] >= lo.v[i] && !(x.v[i] >= hi.v[i])) << i;
+    }
+    return mask;
+}
+
+/* a + x in the lanes where x is less than limit, a in the others. */
+static inline struct v16f v16f_add_less(struct v16f a, struct v16f x, struct v16f limit)
+{
+    for (int i = 0; i < 16; i++)
+        a.v[i] += x.v[i] < limit.v[i] ? x.v[i] : 0.0F;
+    return a;
+}
+
+static inline void v16i_store(uint32_t *p, struct v16i a)
+{
+    memcpy(p, a.v, sizeof a.v);
+}
+
+/* n + 1 where a is greater than b. */
+static inline struct v16i v16i_count_gt(struct v16i n, struct v16f a, struct v16f b)
+{
+    for (int i = 0; i < 16; i++)
+        n.v[i] += a.v[i] > b.v[i];
+    return n;
+}
+
+static inline uint32_t v16i_sum(struct v16i a)
+{
+    uint32_t sum = 0;
+
+    for (int i = 0; i < 16; i++)
+        sum += (uint32_t)a.v[i];
+    return sum;
 }
 
 /* The lanes of the set, 0 in the others. */

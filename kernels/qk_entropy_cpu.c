@@ -223,7 +223,7 @@ static void finish_tile(const struct qk_job *job, const struct qk_tile *t, int t
         t->rows[i] = qk_row_finish(&t->states[i], (uint32_t)n,
                                    extra_of(args, t->head * args->n_rows + t->first_row + i, profile));
         if (t->rows[i].status == ROW_OK)
-            t->rows[i].k90 = qk_kept_k90(&job->kept, job->isa, t->place + i, n, t->states[i].m, i == 0, thread);
+            t->rows[i].k90 = qk_kept_k90(&job->kept, job->isa, t->place + i, n, t->states[i].m, thread);
     }
     if (args->profile)
         profile_add(args->profile + t->head * PROFILE_BUCKETS, profile);

@@ -45,16 +45,11 @@ void qk_kept_put(const struct qk_kept *k, size_t place, size_t first, const floa
         memcpy(k->scores + place * k->stride + first, y, n * sizeof *y);
 }
 
-uint32_t qk_kept_k90(const struct qk_kept *k, const struct qk_isa *isa, size_t place, size_t n, double m, bool is_first,
-                     int thread)
+uint32_t qk_kept_k90(const struct qk_kept *k, const struct qk_isa *isa, size_t place, size_t n, double m, int thread)
 {
     float *y = k->scores + place * k->stride;
-    struct k90_scratch *scratch;
 
     if (!k->stride)
         return 0;
-    scratch = &k->scratch[thread];
-    if (is_first)
-        scratch->guess = 0;
-    return row_k90(row_isa_chosen(), y, n, DTYPE_F32, isa->weigh(y, n, m), 1, scratch);
+    return row_k90(row_isa_chosen(), y, n, DTYPE_F32, isa->weigh(y, n, m), 1, &k->scratch[thread]);
 }

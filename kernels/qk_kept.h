@@ -29,9 +29,7 @@ void qk_kept_done(struct qk_kept *k);
 /* Scores, in base 2, of n keys from the row's key `first` on. */
 void qk_kept_put(const struct qk_kept *k, size_t place, size_t first, const float *y, size_t n);
 
-/* k90 of a row whose n scores are all there, `m` the largest; the place is then free. 0 where nothing is kept.
- * `is_first`: of some rows that are alike, on whichever thread. */
-uint32_t qk_kept_k90(const struct qk_kept *k, const struct qk_isa *isa, size_t place, size_t n, double m, bool is_first,
-                     int thread);
+/* k90 of a row whose n scores are all there, `m` the largest; the place is then free. 0 where nothing is kept. */
+uint32_t qk_kept_k90(const struct qk_kept *k, const struct qk_isa *isa, size_t place, size_t n, double m, int thread);
 
 #endif

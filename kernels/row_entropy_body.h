@@ -20,12 +20,11 @@
 
 #include "kernels/exp2_lanes.h"
 #include "kernels/row_entropy_isa.h"
+#include "kernels/row_k90_body.h"
 #include "kernels/row_load.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { PAIR = 2 * VECTOR, BLOCK_PAIRS = 16 };
 
 /* 1/c rounded to float, and -log2 of that. */
 static const float inverse_c[16] = {0x1p+0F,        0x1.d41d42p-1F, 0x1.bacf92p-1F, 0x1.a41a42p-1F,
@@ -137,11 +136,6 @@ LANES_INLINE void add_pairs(struct row_lanes acc[2], const struct side *s, int64
         add_weights(&acc[0], load_end(s, 2 * m + 1, type), shift);
         add_weights(&acc[1], load_end(s, 2 * m, type), shift);
     }
-}
-
-LANES_INLINE double lanes_sum(struct v16f a)
-{
-    return v8d_sum(v8d_add_halves(v8d_zero(), a));
 }
 
 struct row_totals {
@@ -256,77 +250,6 @@ static void sums(const void *weights, size_t n, enum dtype type, int ref, int64_
 #undef SUMS
 }
 
-/* `valid`: lanes that hold elements; the others hold 0. */
-LANES_INLINE float *split_vector(struct v16f *above, struct v16f p, size_t n, struct v16f lo, struct v16f hi, float *to,
-                                 size_t *n_above)
-{
-    lanes_mask high = v16f_at_least(p, hi), between = lanes_without(v16f_at_least(p, lo), high);
-
-    if (n < VECTOR) { /* lanes without an element */
-        high &= (lanes_mask)((1U << n) - 1);
-        between &= (lanes_mask)((1U << n) - 1);
-    }
-    *above = v16f_add_at_least(*above, p, hi);
-    v16f_pack(to, between, p);
-    *n_above += (size_t)lanes_count(high);
-    return to + lanes_count(between);
-}
-
-LANES_INLINE double sum_of_packed(const float *p, size_t n, size_t run)
-{
-    struct v8d sum = v8d_zero();
-
-    for (size_t i = 0; i < n;) {
-        struct v16f acc = v16f_set(0);
-        size_t stop = i + run < n ? i + run : n;
-
-        for (; i + VECTOR <= stop; i += VECTOR)
-            acc = v16f_add(acc, v16f_load(p + i));
-        if (i < stop)
-            acc = v16f_add(acc, load_part((const char *)p, (int64_t)i, DTYPE_F32, 0, (int)(stop - i)));
-        i = stop;
-        sum = v8d_add_halves(sum, acc);
-    }
-    return v8d_sum(sum);
-}
-
-LANES_INLINE void split_of(const void *weights, size_t n, enum dtype type, size_t run, float lo, float hi, float *to,
-                           struct row_split *ret)
-{
-    const char *p = (const char *)weights;
-    struct v8d above = v8d_zero();
-    struct v16f lows = v16f_set(lo), highs = v16f_set(hi);
-    size_t i = 0, n_above = 0;
-    float *end = to;
-
-    while (i < n) {
-        struct v16f acc = v16f_set(0);
-        size_t stop = i + run < n ? i + run : n;
-
-        for (; i + VECTOR <= stop; i += VECTOR)
-            end = split_vector(&acc, load_weights(p + i * bytes_of(type), type), VECTOR, lows, highs, end, &n_above);
-        if (i < stop)
-            end = split_vector(&acc, load_part(p, (int64_t)i, type, 0, (int)(stop - i)), stop - i, lows, highs, end,
-                               &n_above);
-        i = stop;
-        above = v8d_add_halves(above, acc);
-    }
-    ret->above = v8d_sum(above);
-    ret->n_above = n_above;
-    ret->n_between = (size_t)(end - to);
-    ret->between = sum_of_packed(to, ret->n_between, run);
-}
-
-static void split(const void *weights, size_t n, enum dtype type, bool is_exact, float lo, float hi, float *to,
-                  struct row_split *ret)
-{
-    size_t run = is_exact ? VECTOR : VECTOR * BLOCK_PAIRS;
-
-#define SPLIT(TYPE) split_of(weights, n, TYPE, run, lo, hi, to, ret)
-    BY_TYPE(type, SPLIT)
-#undef SPLIT
-}
-
 LANES_INLINE double top_of(const void *scores, size_t n, enum dtype type, bool *ret_special)
 {
     const char *p = (const char *)scores;
@@ -419,6 +342,7 @@ static double weigh(const void *scores, size_t n, enum dtype type, double masked
     return sum;
 }
 
-const struct row_isa LANES_NAME(row_entropy) = {.sums = sums, .split = split, .weigh = weigh, .top = top};
+const struct row_isa LANES_NAME(row_entropy) = {
+    .sums = sums, .split = split, .masses = masses, .order = order, .few = few, .weigh = weigh, .top = top};
 
 #endif

@@ -56,13 +56,20 @@ struct row_values {
     double unit;
 };
 
-static double first_keys(const struct row_values *v, int64_t sink, int64_t n_keys)
-{
-    double sum = 0;
+enum { SINK_KEYS = 4 };
 
-    for (int64_t i = sink < 0 ? 0 : sink; i < sink + n_keys && i < (int64_t)v->n; i++)
-        sum += dtype_load(v->weights, v->type, (size_t)i);
-    return sum * v->unit;
+/* The weight on the sample's first key and on its first four, those that the row sees. `sink`: where the first is. */
+static void add_sinks(const struct row_isa *isa, const struct row_values *v, int64_t sink, struct row_stat *row)
+{
+    double unit = v->unit / row_unit(v->type);
+    int64_t at = sink < 0 ? 0 : sink, end = sink + SINK_KEYS < (int64_t)v->n ? sink + SINK_KEYS : (int64_t)v->n;
+    float p[ROW_PAD];
+
+    if (at >= end)
+        return;
+    isa->few(v->weights, (size_t)at, (size_t)(end - at), v->type, p);
+    row->sink_weight = sink < 0 ? 0 : (double)p[0] * unit;
+    row->sink4_weight = ((((double)p[0] + (double)p[1]) + (double)p[2]) + (double)p[3]) * unit;
 }
 
 /* A second pass, at the row's own scale, for rows that no softmax made. False where floats cannot hold the row. */
@@ -110,12 +117,13 @@ static bool weigh(const struct row_isa *isa, const struct row_entropy_args *args
     return true;
 }
 
-static struct row_stat stat_of_row(const struct row_job *job, size_t index, struct row_scratch *scratch,
+/* Row `index` of all heads' rows, which is that of query `query`. */
+static struct row_stat stat_of_row(const struct row_job *job, size_t index, size_t query, struct row_scratch *scratch,
                                    uint64_t *profile)
 {
     const struct row_entropy_args *args = job->args;
-    struct row_span span = args->spans[index % args->n_rows];
-    struct row_place place = row_place(args, index % args->n_rows);
+    struct row_span span = args->spans[query];
+    struct row_place place = row_place(args, query);
     const char *first = (const char *)args->weights + index * job->row_bytes + span.lo * dtype_bytes(args->dtype);
     double scale = args->value_scales ? args->value_scales[index] : 1, lse = 0;
     struct row_values v = {first, span.hi - span.lo, args->dtype, scale};
@@ -133,9 +141,8 @@ static struct row_stat stat_of_row(const struct row_job *job, size_t index, stru
         return row_slow(args, index, profile);
     if (args->kind == ROWS_SCORES)
         v.unit = 1 / sums.sum;
-    row = row_finish(args, index, v.unit / row_unit(v.type), ref, &sums, profile);
-    row.sink_weight = first_keys(&v, place.sink, 1);
-    row.sink4_weight = first_keys(&v, place.sink, 4);
+    row = row_finish(args, query, v.unit / row_unit(v.type), ref, &sums, profile);
+    add_sinks(job->isa, &v, place.sink, &row);
     memcpy(&max, &sums.max_bits, sizeof max);
     if (!args->skip_k90)
         row.k90 = row_k90(job->isa, v.weights, v.n, v.type, sums.sum, max, &scratch->k90);
@@ -154,10 +161,10 @@ enum { PREFETCH_BYTES = 4096 };
 enum { FEW_KEYS = 1 << 17 };
 
 /* Rows under a mask lie apart in memory, and the processor does not guess where the next one begins: it is told. */
-static void prefetch_row(const struct row_job *job, size_t i)
+static void prefetch_row(const struct row_job *job, size_t i, size_t query)
 {
     const struct row_entropy_args *args = job->args;
-    struct row_span span = args->spans[i % args->n_rows];
+    struct row_span span = args->spans[query];
     size_t element = dtype_bytes(args->dtype), bytes = span.lo < span.hi ? (span.hi - span.lo) * element : 0;
     const char *first = (const char *)args->weights + i * job->row_bytes + span.lo * element;
 
@@ -169,16 +176,19 @@ static void run_item(void *context, size_t item, int thread)
 {
     const struct row_job *job = context;
     const struct row_entropy_args *args = job->args;
-    size_t last = (item + 1) * ITEM_ROWS < job->n_rows ? (item + 1) * ITEM_ROWS : job->n_rows;
+    size_t first = item * ITEM_ROWS, last = first + ITEM_ROWS < job->n_rows ? first + ITEM_ROWS : job->n_rows;
+    size_t head = first / args->n_rows, query = first % args->n_rows, next;
     uint64_t profile[PROFILE_BUCKETS] = {0};
 
-    job->scratch[thread].k90.guess = 0;
-    for (size_t i = item * ITEM_ROWS; i < last; i++) {
+    for (size_t i = first; i < last; i++) {
+        next = query + 1 < args->n_rows ? query + 1 : 0;
         if (i + 1 < last)
-            prefetch_row(job, i + 1);
-        job->rows[i] = stat_of_row(job, i, &job->scratch[thread], args->profile ? profile : NULL);
-        if (args->profile && (i + 1 == last || (i + 1) % args->n_rows == 0))
-            profile_add(args->profile + i / args->n_rows * PROFILE_BUCKETS, profile);
+            prefetch_row(job, i + 1, next);
+        job->rows[i] = stat_of_row(job, i, query, &job->scratch[thread], args->profile ? profile : NULL);
+        if (args->profile && (i + 1 == last || next == 0))
+            profile_add(args->profile + head * PROFILE_BUCKETS, profile);
+        head += next == 0;
+        query = next;
     }
 }
 

@@ -4,6 +4,8 @@
 
 #include "kernels/row_finish.h"
 
+enum { ROW_PAD = 16, ROW_LIMITS = 8, ROW_ORDER_MAX = 64 };
+
 /* What is at least `hi`, and what was packed: at least `lo` and less than `hi`. Sums are of floats, or exact in double
  * where that was asked for. */
 struct row_split {
@@ -22,6 +24,17 @@ struct row_isa {
     void (*split)(const void *weights, size_t n, enum dtype type, bool is_exact, float lo, float hi, float *to,
                   struct row_split *ret);
 
+    /* What the weights add up to that are less than limit[i], in floats, of every `step`-th run of ROW_PAD keys.
+     * Returns the share of the row that those are. */
+    double (*masses)(const void *weights, size_t n, enum dtype type, size_t step, const float limit[ROW_LIMITS],
+                     float ret[ROW_LIMITS]);
+
+    /* The n <= ROW_PAD weights from number `at` on; ret: ROW_PAD, zeros after them. */
+    void (*few)(const void *weights, size_t at, size_t n, enum dtype type, float *ret);
+
+    /* n <= ROW_ORDER_MAX floats in descending order; both have room for ROW_PAD more. */
+    void (*order)(const float *x, size_t n, float *ret);
+
     /* Scores to weights 2^((x - top) * factor), 0 where x is `masked` or less; to: room for n + ROW_PAD. Returns their
      * sum. */
     double (*weigh)(const void *scores, size_t n, enum dtype type, double masked, double top, double factor, float *to);
@@ -29,8 +42,6 @@ struct row_isa {
     /* The largest score that is no NaN, -inf when there is none; *ret_special: one is NaN or +inf. */
     double (*top)(const void *scores, size_t n, enum dtype type, bool *ret_special);
 };
-
-enum { ROW_PAD = 16 };
 
 extern const struct row_isa row_entropy_avx512, row_entropy_avx2, row_entropy_portable;
 

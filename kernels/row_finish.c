@@ -85,13 +85,13 @@ bool row_sums_hold(const struct row_sums *sums, enum dtype type, size_t n, int r
     return own <= ref + 4 && own >= ref - 4;
 }
 
-struct row_stat row_finish(const struct row_entropy_args *args, size_t index, double unit, int ref,
+struct row_stat row_finish(const struct row_entropy_args *args, size_t query, double unit, int ref,
                            const struct row_sums *sums, uint64_t *profile)
 {
-    struct row_span span = args->spans[index % args->n_rows];
+    struct row_span span = args->spans[query];
     size_t n = span.hi - span.lo;
     struct row_stat row = {.status = ROW_OK, .n_keys = (uint32_t)n, .leak = NAN};
-    struct row_place place = row_place(args, index % args->n_rows);
+    struct row_place place = row_place(args, query);
     double inverse = 1 / sums->sum;
     float max;
 

@@ -47,9 +47,9 @@ int row_better_ref(const struct row_sums *sums, size_t n, int ref);
 /* False where the sums are void, or floats cannot hold the row: row_slow() then says what it is. */
 bool row_sums_hold(const struct row_sums *sums, enum dtype type, size_t n, int ref);
 
-/* The statistics of row `index` of n_heads x n_rows, which sees keys, but k90; adds to `profile`, its head's, unless
+/* The statistics of a row of query `query`, which sees keys, but k90; adds to `profile`, its head's, unless
  * NULL. `unit`: the weight that 1 in the sums stands for. */
-struct row_stat row_finish(const struct row_entropy_args *args, size_t index, double unit, int ref,
+struct row_stat row_finish(const struct row_entropy_args *args, size_t query, double unit, int ref,
                            const struct row_sums *sums, uint64_t *profile);
 
 #ifdef __cplusplus

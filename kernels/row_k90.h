@@ -4,11 +4,9 @@
 
 #include "kernels/row_entropy_isa.h"
 
-/* Room for two times `cap` floats, and where the row before had the last of its keys: a first guess, which changes no
- * result. */
+/* Room for n + ROW_PAD floats each. */
 struct k90_scratch {
     float *a, *b;
-    float guess;
 };
 
 /* Exact to within 2^-40 of the sum: sums that could be rounded to either side are added up again in double. `sum`,
