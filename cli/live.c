@@ -161,6 +161,8 @@ static enum status set_up(struct live *l, const char *taskset, const char *promp
         TRY(set_up_arm(l, a, is_second && s->endpoint ? s->endpoint : o->endpoint,
                        is_second && s->model ? s->model : o->model, &api, err));
         TRY(open_journal(l, a, err));
+        if (l->n_sessions_before == 0) /* else it is the earlier session's */
+            TRY(live_export_check(o, a->output, err));
         arms[i] = (struct load_arm){.url = a->endpoint.url,
                                     .path = a->endpoint.path,
                                     .lines = a->head.lines,

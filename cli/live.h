@@ -44,14 +44,18 @@ struct live {
 void live_done(struct live *l);
 
 /* Reads task set and prompts, opens the journals, and holds all conversations. A server that fails is no error here:
- * see live_verdict(). */
+ * see live_settle(). */
 MUST_CHECK enum status live_ask(struct live *l, const struct live_options *o, const char *taskset, const char *prompt,
                                 const char *output, struct error *err);
 
 /* Gives a fresh run what arm `i` brought, and what is known of it. */
 MUST_CHECK enum status live_fill(const struct live *l, size_t i, struct run *run, struct error *err);
 
-/* --export-recording: the second arm's goes to a folder inside that is named for its run file. */
+/* --export-recording: the second arm's goes to a folder inside that is named for its run file. ERR_USAGE where a
+ * recording stands there already. */
+MUST_CHECK enum status live_export_check(const struct live_options *o, const char *output, struct error *err);
+
+/* Replaces the recording of an earlier session. */
 MUST_CHECK enum status live_export(const struct run *run, const struct live_options *o, const char *output,
                                    struct error *err);
 

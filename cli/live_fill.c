@@ -6,6 +6,7 @@
 #include "core/client/probe.h"
 #include "core/client/tokens.h"
 #include "core/io/machine.h"
+#include "core/io/recording.h"
 #include "core/io/recording_write.h"
 
 #include <math.h>
@@ -211,14 +212,32 @@ enum status live_fill(const struct live *l, size_t i, struct run *run, struct er
     return note_end(l, run, err);
 }
 
-enum status live_export(const struct run *run, const struct live_options *o, const char *output, struct error *err)
+static enum status export_dir(const struct live_options *o, const char *output, struct buf *ret, struct error *err)
 {
     const char *slash = strrchr(output, '/');
+
+    buf_puts(ret, o->export_dir);
+    if (o->second.output && strcmp(output, o->second.output) == 0)
+        buf_printf(ret, "/%s.recording", slash ? slash + 1 : output);
+    return buf_check(ret, err);
+}
+
+enum status live_export_check(const struct live_options *o, const char *output, struct error *err)
+{
     AUTO(buf) dir = {0};
 
-    buf_puts(&dir, o->export_dir);
-    if (o->second.output && strcmp(output, o->second.output) == 0)
-        buf_printf(&dir, "/%s.recording", slash ? slash + 1 : output);
-    TRY(buf_check(&dir, err));
+    if (!o->export_dir)
+        return OK;
+    TRY(export_dir(o, output, &dir, err));
+    if (recording_is(dir.data))
+        return error_set(err, ERR_USAGE, "'%s' holds a recording already: name another folder", dir.data);
+    return OK;
+}
+
+enum status live_export(const struct run *run, const struct live_options *o, const char *output, struct error *err)
+{
+    AUTO(buf) dir = {0};
+
+    TRY(export_dir(o, output, &dir, err));
     return recording_write(run, dir.data, err);
 }

@@ -203,8 +203,6 @@ enum status recording_write(const struct run *run, const char *dir, struct error
     json_t *files;
     size_t i;
 
-    if (recording_is(dir))
-        return error_set(err, ERR_USAGE, "'%s' holds a recording already: name another folder", dir);
     TRY(put_provenance(top.json, &run->provenance, err));
     files = json_array();
     TRY(put(top.json, "files", files, err));
