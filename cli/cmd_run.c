@@ -254,7 +254,8 @@ static enum status run_live(struct call *c, const struct settings *s, struct err
         TRY(place_check(s->live.second.output, s->output, err));
     TRY(live_ask(&live, &s->live, s->taskset, s->prompt, s->output, err));
     for (i = 0; i < live.n_arms; i++)
-        TRY(run_arm(c, s, &live, i, err));
+        if (live_has_run(&live, i))
+            TRY(run_arm(c, s, &live, i, err));
     st = live_settle(&live, &end);
     if (st != OK && err)
         *err = end;

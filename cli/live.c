@@ -223,6 +223,11 @@ static bool is_finished(const struct live *l)
     return l->stats.end == LOAD_FINISHED;
 }
 
+bool live_has_run(const struct live *l, size_t i)
+{
+    return is_finished(l) || l->arms[i].journal.n_exchanges > 0;
+}
+
 enum status live_settle(const struct live *l, struct error *err)
 {
     const struct load_stats *s = &l->stats;
@@ -231,6 +236,8 @@ enum status live_settle(const struct live *l, struct error *err)
     for (i = 0; is_finished(l) && i < l->n_arms; i++)
         if (unlink(l->arms[i].journal_path))
             return error_set(err, ERR_IO, "'%s': cannot be removed: %s", l->arms[i].journal_path, strerror(errno));
+    if (!is_finished(l))
+        drop_empty_journals(l);
     if (s->end == LOAD_UNREACHABLE)
         return error_set(err, ERR_IO, "'%s' cannot be reached: %s; what was answered before is kept: --resume goes on",
                          l->arms[0].endpoint.url, s->last_failure);
@@ -239,6 +246,8 @@ enum status live_settle(const struct live *l, struct error *err)
             err, ERR_IO, "%zu request%s failed, %s, the last one: %s; --resume goes on once the cause is mended",
             s->state.n_failed, s->state.n_failed == 1 ? "" : "s",
             s->state.n_answered ? "more than --max-errors allows" : "and none was answered", s->last_failure);
+    if (s->end == LOAD_INTERRUPTED && !live_has_run(l, 0))
+        return error_set(err, ERR_NO_VERDICT, "interrupted before anything was finished: there is no run file");
     if (s->end == LOAD_INTERRUPTED)
         return error_set(err, ERR_NO_VERDICT,
                          "interrupted: the run file holds what was finished, marked as partial; --resume goes on");

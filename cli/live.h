@@ -48,6 +48,9 @@ void live_done(struct live *l);
 MUST_CHECK enum status live_ask(struct live *l, const struct live_options *o, const char *taskset, const char *prompt,
                                 const char *output, struct error *err);
 
+/* False where it was interrupted before anything of arm `i` was finished: there is nothing to make a run of. */
+bool live_has_run(const struct live *l, size_t i);
+
 /* Gives a fresh run what arm `i` brought, and what is known of it. */
 MUST_CHECK enum status live_fill(const struct live *l, size_t i, struct run *run, struct error *err);
 

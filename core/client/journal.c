@@ -124,16 +124,22 @@ static enum status open_file(struct journal *j, const char *path, int flags, str
     return OK;
 }
 
+static enum status write_header(struct journal *j, const char *header, struct error *err)
+{
+    TRY(write_all(j, MAGIC, sizeof MAGIC, err));
+    begin_record(j);
+    buf_puts(&j->record, header);
+    return write_record(j, err);
+}
+
 enum status journal_create(struct journal *j, const char *path, const char *header, struct error *err)
 {
     enum status st = open_file(j, path, O_CREAT | O_EXCL, err);
 
-    if (st == OK)
-        st = write_all(j, MAGIC, sizeof MAGIC, err);
     if (st == OK) {
-        begin_record(j);
-        buf_puts(&j->record, header);
-        st = write_record(j, err);
+        st = write_header(j, header, err);
+        if (st != OK) /* without one it would only be in the way */
+            unlink(path);
     }
     if (st != OK)
         journal_done(j);
@@ -184,7 +190,8 @@ static enum status map_file(struct mapped *m, int fd, const char *path, struct e
     if (fstat(fd, &sb))
         return io_error(path, "read", err);
     if ((size_t)sb.st_size < sizeof MAGIC + FRAME)
-        return error_set(err, ERR_FORMAT, "'%s' is no journal of tare: too short", path);
+        return error_set(err, ERR_FORMAT,
+                         "'%s' is no journal of tare: too short; start over with --no-resume, which discards it", path);
     p = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return io_error(path, "read", err);
@@ -273,6 +280,9 @@ static enum status resume(struct journal *j, const char *header, struct run *run
     AUTO(mapped) m = {0};
     size_t end = 0;
 
+    *ret_torn = 0;
+    if (lseek(j->fd, 0, SEEK_END) == 0) /* the session ended before it had written anything */
+        return write_header(j, header, err);
     TRY(map_file(&m, j->fd, j->path, err));
     TRY(check_header(&m, j->path, header, &end, err));
     TRY(read_records(&m, end, run, &end, err));

@@ -74,6 +74,25 @@ Test(journal, is_not_written_over)
     cr_assert(strstr(err.message, "--resume") != NULL);
 }
 
+Test(journal, goes_on_with_one_that_holds_nothing_yet)
+{
+    struct exchange one = exchange(1, 0);
+    struct error err = {0};
+    AUTO(run) none = {0};
+    AUTO(run) run = {0};
+    AUTO(journal) j = {0};
+    uint64_t torn = 5;
+
+    MUST(file_write(folder_file("j"), "", 0, &err));
+    MUST(run_init(&none, &err));
+    MUST(run_init(&run, &err));
+    MUST(journal_resume(&j, folder_file("j"), header, &none, &torn, &err));
+    cr_assert(torn == 0 && none.n_exchanges == 0);
+    MUST(journal_append(&j, &one, NULL, NULL, &err));
+    MUST(journal_read(folder_file("j"), &run, &err));
+    cr_assert(eq(sz, run.n_exchanges, 1));
+}
+
 Test(journal, names_what_differs_when_it_is_of_another_run)
 {
     struct error err = {0};
