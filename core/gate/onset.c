@@ -200,12 +200,18 @@ static void put_heads(struct buf *b, const struct onset *o)
     }
 }
 
-/* A head by itself was given the same input as the others: what changed is its own. */
+/* A head by itself was given the same input as the others: what changed is its own. Weights would show in most samples:
+ * where some are the same throughout, they are the less likely cause. */
 static void put_cause(struct buf *b, const struct onset *o)
 {
     long long layer = (long long)o->layer;
 
-    if (o->n_heads < o->n_layer_heads && o->n_heads == 1)
+    if (o->n_same)
+        buf_printf(b,
+                   "; %zu %s the same throughout, which weights that every token passes would not leave so: consistent "
+                   "with other tokens in those that differ, or another way of computing them",
+                   o->n_same, o->n_same == 1 ? "is" : "are");
+    else if (o->n_heads < o->n_layer_heads && o->n_heads == 1)
         buf_printf(b, ": consistent with other weights of that head in layer %lld", layer);
     else if (o->n_heads < o->n_layer_heads)
         buf_printf(b, ": consistent with other weights of those heads in layer %lld, or of the keys they share", layer);
@@ -238,6 +244,8 @@ static void put_later(struct buf *b, const struct onset *o)
                : o->samples_are_turns ? " in every turn"
                                       : " in every task",
                (long long)o->layer);
+    if (o->n_same)
+        buf_printf(b, " in %zu of %zu %s", n - o->n_same, o->n_samples, samples(o, o->n_samples));
     put_heads(b, o);
     put_cause(b, o);
     if (o->n_from_first)
@@ -280,13 +288,17 @@ static void put_from_first(struct buf *b, const struct onset *o, const struct ju
 {
     if (o->n_heads < o->n_layer_heads) {
         buf_printf(b, "bits differ from layer %lld on, the lowest there is", (long long)o->layer);
+        if (o->n_same)
+            buf_printf(b, ", in %zu of %zu %s", o->n_from_first, o->n_samples, samples(o, o->n_samples));
         put_heads(b, o);
         put_cause(b, o);
         return;
     }
     buf_printf(b, "bits differ from layer %lld on, the lowest there is, in %zu of %zu %s", (long long)o->layer,
                o->n_from_first, o->n_samples, samples(o, o->n_samples));
-    if (!prompts_equal)
+    if (o->n_same)
+        put_cause(b, o);
+    else if (!prompts_equal)
         buf_puts(b, ", as they must with another prompt");
     else if (changed(j, "stored type"))
         buf_puts(b, ", as they must with another stored type");

@@ -104,6 +104,37 @@ Test(onset, tells_turns_of_other_tokens_apart)
     cr_assert(says(&j, "; in the other 1 the first layer differs already"), "%s", j.onset.words);
 }
 
+/* Other weights would not leave the other turns as they were. */
+Test(onset, suspects_no_weights_where_most_samples_are_the_same)
+{
+    static const struct {
+        size_t first_layer;
+        const char *words;
+    } rows[] = {
+        {1, "layer 0 is the same to the last bit in every turn, differences begin at layer 1 in 1 of 24 turns in all "
+            "2 heads; 23 are the same throughout, which weights that every token passes would not leave so: consistent "
+            "with other tokens in those that differ, or another way of computing them; an internal"},
+        {0, "bits differ from layer 0 on, the lowest there is, in 1 of 24 turns; 23 are the same throughout, which"},
+    };
+    size_t i, k;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AUTO(run) base = {0};
+        AUTO(run) cand = {0};
+        AUTO(judgement) j = {0};
+        size_t at[N_AXES] = {[AXIS_TASK] = 5, [AXIS_LAYER] = rows[i].first_layer};
+
+        gate_attention(&base, &cand, (struct gate_change){.n_tasks = 12, .layer = 2, .head = 0});
+        fake_digests(&base, 3, -1);
+        fake_digests(&cand, 3, -1);
+        for (k = 0; k < 6 - 2 * rows[i].first_layer; k++)
+            cand.fingerprints.digest[(fingerprints_index(&cand.fingerprints, at) + k) * DIGEST_BYTES + 14] = 1;
+        gate_decide_default(&j, &base, &cand);
+        cr_assert(says(&j, rows[i].words), "%zu: %s", i, j.onset.words);
+        cr_assert(eq(sz, j.onset.n_same, 23));
+    }
+}
+
 Test(onset, is_against_the_base_run_that_shares_most)
 {
     AUTO(judgement) j = {0};
