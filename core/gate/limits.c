@@ -232,13 +232,13 @@ static int worst_first(const void *a, const void *b)
 }
 
 static enum status check_limit(struct results *out, const struct comparison *c, const struct rule_for *rule,
-                               const struct limit *limit, const struct cube *cube, struct arena *texts,
-                               struct error *err)
+                               const struct limit *limit, const struct run *run, const struct cube *cube,
+                               struct arena *texts, struct error *err)
 {
     size_t k, before = out->n;
     struct where w;
 
-    for (k = 0; place_at(c->cand, cube, k, &w); k++)
+    for (k = 0; place_at(run, cube, k, &w); k++)
         TRY(check_place(out, c, rule, limit, cube, w, false, texts, err));
     if (out->n > before)
         qsort(out->items + before, out->n - before, sizeof *out->items, worst_first);
@@ -277,18 +277,46 @@ static void take(struct judgement *j, const struct results *r, bool failing)
     }
 }
 
+/* Whether the run is the first of the candidate's with a value of the metric: its labels are those that are looked at.
+ */
+static bool is_first_with(const struct comparison *c, size_t run, const char *metric)
+{
+    const struct cube *cube;
+    size_t i;
+
+    for (i = 0; i < run; i++) {
+        cube = run_cube(&c->cand[i], metric);
+        if (cube && cube_count(cube) > 0)
+            return false;
+    }
+    cube = run_cube(&c->cand[run], metric);
+    return cube && cube_count(cube) > 0;
+}
+
+static enum status check_run(struct results *out, const struct comparison *c, size_t run, struct arena *texts,
+                             struct error *err)
+{
+    const struct run *r = &c->cand[run];
+    size_t i, k;
+
+    for (i = 0; i < r->n_cubes; i++) {
+        const struct rule_for *rule = policy_rule(c->policy, r->cubes[i].metric);
+
+        if (rule->role == ROLE_OFF || !rule->n_limits || !is_first_with(c, run, r->cubes[i].metric))
+            continue;
+        for (k = 0; k < rule->n_limits; k++)
+            TRY(check_limit(out, c, rule, &rule->limits[k], r, &r->cubes[i], texts, err));
+    }
+    return OK;
+}
+
 enum status limits_check(struct judgement *j, const struct comparison *c, struct error *err)
 {
     AUTO(results) out = {0};
-    size_t i, k;
+    size_t i;
 
-    for (i = 0; i < c->cand->n_cubes; i++) {
-        const struct cube *cube = &c->cand->cubes[i];
-        const struct rule_for *rule = policy_rule(c->policy, cube->metric);
-
-        for (k = 0; k < rule->n_limits && rule->role != ROLE_OFF; k++)
-            TRY(check_limit(&out, c, rule, &rule->limits[k], cube, &j->arena, err));
-    }
+    for (i = 0; i < c->n_cand; i++)
+        TRY(check_run(&out, c, i, &j->arena, err));
     TRY(arena_new(&j->arena, out.n, sizeof *j->limits, &j->limits, err));
     j->n_limits = 0;
     take(j, &out, true);

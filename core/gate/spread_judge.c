@@ -128,6 +128,8 @@ enum status spread_judge(struct tested *t, const struct comparison *c, struct ar
         return OK;
     }
     f->effect.p_adj = fmin(1, fmax(f->effect.p * t->share, t->p_adj));
+    f->effect.mde =
+        run_t_detectable(t->runs.sd, t->runs.n_base, t->runs.n_cand, c->policy->alpha / t->share, FAMILY_POWER);
     f->verdict = verdict_of(t, c);
     f->n_beyond = family_moved(t, c, &f->effect) != VERDICT_NONE;
     if (f->verdict == VERDICT_INCONCLUSIVE && !t->lost.n)

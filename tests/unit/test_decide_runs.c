@@ -121,6 +121,56 @@ Test(decide_runs, several_candidate_runs_decide_on_latency)
     }
 }
 
+/* Two primary metrics with the same numbers: the larger p of the two has alpha to itself, the smaller half of it, and
+ * what each run detects is said for that. (t[1 - a/2, 6] + t[.8, 6]) sd sqrt(1/5 + 1/3) for a = 0.05 and 0.025, SciPy
+ */
+Test(decide_runs, what_runs_detect_counts_the_other_metrics)
+{
+    static const double base[5] = {101.2, 98.7, 103.4, 99.9, 100.8}, cand[3] = {102.5, 99.9, 101.2};
+    static const char both[] = "\"latency.*\": {\"role\": \"primary\", \"margin\": {\"rel\": 0.1}}";
+    struct night n = {.n_base = 5, .n_cand = 3};
+    const struct effect *ttft, *tpot;
+    AUTO(judgement) j = {0};
+    size_t i;
+
+    runs_of(n.base, "latency.ttft", 30, base, 5);
+    runs_of(n.cand, "latency.ttft", 30, cand, 3);
+    for (i = 0; i < 5; i++)
+        fake_cube(&n.base[i], "latency.tpot", base[i]);
+    for (i = 0; i < 3; i++)
+        fake_cube(&n.cand[i], "latency.tpot", cand[i] + 2);
+    gate_decide_runs(&j, n.base, 5, n.cand, 3, both, "");
+    ttft = &gate_family(&j, "latency.ttft")->effect;
+    tpot = &gate_family(&j, "latency.tpot")->effect;
+    CLOSE(ttft->mde, 3.937796772319257, 1e-9);
+    CLOSE(tpot->mde, 4.550644704381696, 1e-9);
+    night_done(&n);
+}
+
+/* The first candidate run has no attention; the limit is on the second's. */
+Test(decide_runs, limits_look_at_every_candidate_run)
+{
+    static const char limit[] =
+        "\"intent.alignment\": {\"role\": \"primary\", \"margin\": {\"abs\": 0.05}}, "
+        "\"attn.entropy\": {\"role\": \"advisory\", \"limits\": [{\"op\": \">=\", \"value\": 2}]}";
+    struct night n = {.n_base = 1, .n_cand = 2};
+    AUTO(judgement) j = {0};
+    size_t i;
+
+    for (i = 0; i < 2; i++)
+        fake_run(&n.cand[i], 12, 1, 2, 2);
+    fake_run(&n.base[0], 12, 1, 2, 2);
+    fake_cube(&n.base[0], "intent.alignment", 0.7);
+    fake_cube(&n.base[0], "attn.entropy", 3);
+    fake_cube(&n.cand[0], "intent.alignment", 0.7);
+    fake_cube(&n.cand[1], "intent.alignment", 0.7);
+    fake_cube(&n.cand[1], "attn.entropy", 1);
+    gate_decide_runs(&j, n.base, 1, n.cand, 2, limit, "");
+    cr_assert(j.n_limits == 4 && j.limits[0].broken && j.verdict == VERDICT_REGRESSED, "%zu: %s", j.n_limits,
+              j.headline);
+    night_done(&n);
+}
+
 /* Four tasks, two runs on each side: their values move on by 0 to 3 places, 4^4 ways in all. Of these the one seen and
  * that which swaps the sides everywhere have the largest |sum|. */
 Test(decide_runs, several_runs_on_both_sides_change_places)
