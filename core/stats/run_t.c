@@ -13,6 +13,9 @@ double run_t_detectable(double sd, size_t n_base, size_t n_cand, double alpha, d
            sqrt(1 / (double)n_base + 1 / (double)n_cand);
 }
 
+/* 1 less a probability is known to a few times 1e-16 for every two degrees of freedom: no p below this is. */
+static const double LEAST_P = 1e-12;
+
 /* Sum of squares about the mean; 0 for values that are all the same, whatever rounding says. */
 static double squares(const struct summary *s)
 {
@@ -43,7 +46,7 @@ bool run_t_test(struct run_t *r, const double *base, size_t n_base, const double
         return false;
     se = out.sd * sqrt(1 / (double)b.n + 1 / (double)c.n);
     out.t = out.delta / se;
-    out.p = fmin(1, 2 * (1 - mde_t_cdf(fabs(out.t), out.df)));
+    out.p = fmin(1, fmax(LEAST_P, 2 * (1 - mde_t_cdf(fabs(out.t), out.df))));
     half = mde_t_quantile(1 - alpha, out.df) * se;
     out.lo = out.delta - half;
     out.hi = out.delta + half;

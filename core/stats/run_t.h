@@ -14,7 +14,7 @@ struct run_t {
     size_t n_base, n_cand, df;
     double base, cand, delta; /* means, and cand - base                       */
     double sd;                /* between runs of one side, pooled             */
-    double t, p;              /* two-sided                                    */
+    double t, p;              /* two-sided; 1e-12 where it is less            */
     double lo, hi;            /* the 1 - 2 alpha interval of delta            */
     double mde;               /* smallest |delta| that is found with `power`  */
 };

@@ -34,6 +34,16 @@ Test(run_t, several_new_runs_are_the_two_sample_test)
     cr_assert(close_to(r.t, 1.9143487472076592, tight) && close_to(r.p, 0.10407846356492478, tight), "%.15g", r.p);
 }
 
+/* scipy: 2 sf(2.1e7, 4) is 3e-29, which 1 less a distribution function cannot tell from 0. */
+Test(run_t, is_never_certain)
+{
+    static const double cand[2] = {1e9, 1e9 + 1};
+    struct run_t r;
+
+    cr_assert(run_t_test(&r, base, 5, cand, 2, 0.05, 0.8));
+    cr_assert(r.p > 0 && r.p <= 1e-12, "%g", r.p);
+}
+
 Test(run_t, without_noise_there_is_no_test)
 {
     static const double same[3] = {0.1, 0.1, 0.1}, cand = 0.2, none = NAN;
