@@ -90,6 +90,11 @@ static enum status check_metrics(const struct run *base, const struct run *cand,
             return error_set(err, ERR_NO_VERDICT,
                              "not comparable: metric '%s' is in '%s' over other axes or in another unit than '%s'",
                              c->metric, c->unit ? c->unit : "", b->unit ? b->unit : "");
+        if (b->better != c->better || b->noise != c->noise)
+            return error_set(err, ERR_NO_VERDICT,
+                             "not comparable: metric '%s' is defined with another direction or another unit of noise "
+                             "in the candidate than in the base: replay both runs with this program",
+                             c->metric);
     }
     return OK;
 }

@@ -197,7 +197,7 @@ enum status family_test(struct tested *t, const struct comparison *c, const stru
     for (k = 0; k < t->pairs.n_cells; k++)
         t->family.n_compared += !isnan(pairs_mean(&t->pairs, t->pairs.diff, k));
     if (!t->pairs.n_tasks) {
-        t->why_unpaired = "no task has a value on both sides";
+        t->why_unpaired = "no task has a value of it at the same turn, layer and head on both sides";
         return OK;
     }
     if (metric->noise == NOISE_RUN)

@@ -52,6 +52,16 @@ static void other_axes(struct run *r, int side)
     run_cube(&r[side], "attn.entropy")->axes &= ~AXIS_BIT(AXIS_HEAD);
 }
 
+static void other_direction(struct run *r, int side)
+{
+    run_cube(&r[side], "attn.entropy")->better = BETTER_LOWER;
+}
+
+static void other_noise(struct run *r, int side)
+{
+    run_cube(&r[side], "attn.entropy")->noise = NOISE_RUN;
+}
+
 static void other_tasks(struct run *r, int side)
 {
     size_t i;
@@ -72,6 +82,8 @@ static const struct {
     {other_epsilon,
      {"entropy epsilon base add:1e-06, candidate none", "entropy epsilon base none, candidate add:1e-06"}},
     {other_axes, {"over other axes", "over other axes"}},
+    {other_direction, {"defined with another direction", "defined with another direction"}},
+    {other_noise, {"another unit of noise", "another unit of noise"}},
     {other_tasks, {"no task in common, base begins with 'x'", "candidate with 'x'"}},
 };
 
