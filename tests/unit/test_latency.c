@@ -210,6 +210,8 @@ Test(latency, counts_from_the_plan_what_a_late_client_hid)
     read_reply(&r, &s);
     cr_assert(close_to(value_of("latency.ttft", &r), 190, few_ulp));
     cr_assert(close_to(value_of("latency.ttft_scheduled", &r), 220, few_ulp));
+    cr_assert(close_to(value_of("latency.ttfb_scheduled", &r), 220, few_ulp));
+    cr_assert(close_to(value_of("latency.ttfo_scheduled", &r), 220, few_ulp));
     cr_assert(close_to(value_of("latency.e2e_scheduled", &r), 220, few_ulp));
 }
 
