@@ -114,7 +114,7 @@ enum status file_read_at(int fd, const char *path, uint64_t offset, void *ret, s
 
 bool file_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    return access(path, F_OK) == 0 || errno == EACCES;
 }
 
 bool file_is_dir(const char *path)

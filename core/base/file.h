@@ -22,6 +22,7 @@ MUST_CHECK enum status file_read(const char *path, size_t limit, struct buf *ret
 MUST_CHECK enum status file_read_at(int fd, const char *path, uint64_t offset, void *ret, size_t len,
                                     struct error *err);
 
+/* True too where nobody may look: opening it then says so, which is more than that there is nothing. */
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 MUST_CHECK enum status file_size(const char *path, uint64_t *ret, struct error *err);

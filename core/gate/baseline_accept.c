@@ -9,12 +9,9 @@
 #include "core/io/runfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The runs of a baseline in memory: those accepted, and the new ones behind them. */
@@ -218,44 +215,48 @@ static enum status store(const struct baseline *b, const struct addition *a, con
     return st;
 }
 
-/* Two at once would each write a list without the other's run: whether one came between reading and locking, or took
- * the folder away. */
-static enum status check_stale(const struct baseline *b, const char *dir, int fd, bool *ret, struct error *err)
+static bool same_list(const struct accepted *a, size_t n_a, const struct accepted *b, size_t n_b)
+{
+    size_t i;
+
+    if (n_a != n_b)
+        return false;
+    for (i = 0; i < n_a; i++)
+        if (strcmp(a[i].hash.hex, b[i].hash.hex) != 0)
+            return false;
+    return true;
+}
+
+/* Two at once would each write a list without what the other did: whether the one that was read is still the one that
+ * is there. */
+static enum status check_stale(const struct baseline *b, const char *dir, bool *ret, struct error *err)
 {
     AUTO(baseline) now = {0};
     struct error why = {0};
-    struct stat locked, there;
-    enum status st;
+    enum status st = baseline_open(&now, dir, b->name, &why);
 
-    if (fstat(fd, &locked) || stat(b->dir, &there) || locked.st_ino != there.st_ino || locked.st_dev != there.st_dev) {
-        *ret = true;
-        return OK;
-    }
-    st = baseline_open(&now, dir, b->name, &why);
     if (st != OK && st != ERR_NO_VERDICT)
         return error_set(err, st, "%s", why.message);
-    *ret = now.n_runs != b->n_runs || now.n_dropped != b->n_dropped;
+    *ret = !same_list(now.runs, now.n_runs, b->runs, b->n_runs) ||
+           !same_list(now.dropped, now.n_dropped, b->dropped, b->n_dropped);
     return OK;
 }
 
-/* The lock is on the folder and goes with this process, however that ends. */
 static enum status store_locked(const struct baseline *b, const char *dir, const struct addition *a,
                                 const struct runs *runs, bool *ret_stale, struct error *err)
 {
     enum status st;
-    int fd;
+    int fd = -1;
 
     TRY(dir_make(b->dir, err));
-    fd = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX)) {
-        st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", b->dir, strerror(errno));
-    } else {
-        st = check_stale(b, dir, fd, ret_stale, err);
-        if (st == OK && !*ret_stale)
-            st = store(b, a, runs, err);
-    }
-    if (fd >= 0)
-        close(fd);
+    TRY(baseline_index_lock(b->dir, &fd, err));
+    *ret_stale = true;
+    if (fd < 0)
+        return OK;
+    st = check_stale(b, dir, ret_stale, err);
+    if (st == OK && !*ret_stale)
+        st = store(b, a, runs, err);
+    close(fd);
     return st;
 }
 
@@ -264,14 +265,23 @@ static enum status accept_once(const char *dir, const char *name, struct additio
 {
     AUTO(baseline) b = {0};
     AUTO(runs) runs = {0};
+    struct error why = {0}, ignored = {0};
+    enum status st;
     size_t i;
 
     TRY(open_or_new(&b, dir, name, err));
     TRY(arena_new(&b.arena, a->n, sizeof *a->runs, &a->runs, err));
     for (i = 0; i < a->n; i++)
         TRY(describe(&b, a, i, err));
-    TRY(read_runs(&runs, &b, a, err));
-    return store_locked(&b, dir, a, &runs, ret_stale, err);
+    st = read_runs(&runs, &b, a, &why);
+    if (st == OK)
+        return store_locked(&b, dir, a, &runs, ret_stale, err);
+    /* A run that was dropped while it was read is no fault of the baseline's. */
+    if (check_stale(&b, dir, ret_stale, &ignored) == OK && *ret_stale)
+        return OK;
+    if (err)
+        *err = why;
+    return st;
 }
 
 enum status baseline_accept(const char *dir, const char *name, const char *const *run_paths, size_t n,

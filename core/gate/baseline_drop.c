@@ -6,10 +6,9 @@
 #include "core/io/machine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MIN_DIGITS = 6 };
@@ -134,25 +133,37 @@ static enum status drop(const char *dir, const char *name, const char *const *wh
     return OK;
 }
 
+/* A link is not the baseline: what it leads to would be emptied and the link left. */
+static enum status check_no_link(const char *name, const char *path, struct error *err)
+{
+    struct stat sb;
+
+    if (lstat(path, &sb) == 0 && S_ISLNK(sb.st_mode))
+        return error_set(err, ERR_USAGE, "'%s' is a link: drop the baseline that it leads to, or delete the link",
+                         name);
+    return OK;
+}
+
 /* Locked as accepting locks it: two at once would each write a list without what the other did. */
 enum status baseline_drop(const char *dir, const char *name, const char *const *which, size_t n, const char *reason,
                           struct error *err)
 {
-    AUTO(baseline) b = {0};
     AUTO(buf) quoted = {0};
     enum status st;
-    int fd;
+    int fd = -1;
 
     if (!reason || !reason[0])
         return error_set(err, ERR_USAGE, "say with --reason why '%s' is dropped", name);
     TRY(baseline_index_text(&quoted, reason, err)); /* before anything is written */
-    TRY(baseline_open(&b, dir, name, err));
-    fd = open(b.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX))
-        st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", b.dir, strerror(errno));
-    else
-        st = drop(dir, name, which, n, reason, err);
-    if (fd >= 0)
-        close(fd);
+    while (fd < 0) {
+        AUTO(baseline) b = {0};
+
+        TRY(baseline_open(&b, dir, name, err));
+        if (n == 0)
+            TRY(check_no_link(name, b.dir, err));
+        TRY(baseline_index_lock(b.dir, &fd, err));
+    }
+    st = drop(dir, name, which, n, reason, err);
+    close(fd);
     return st;
 }

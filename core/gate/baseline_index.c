@@ -2,8 +2,14 @@
 
 #include "core/base/scope.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum status baseline_index_text(struct buf *b, const char *text, struct error *err)
 {
@@ -67,4 +73,29 @@ enum status baseline_index_begin(struct outfile *ret, const struct baseline *b, 
     free(path);
     TRY(st);
     return outfile_write(ret, text.data, text.len, err);
+}
+
+/* Whether `dir` is still the folder that is open as fd. */
+static bool is_there(const char *dir, int fd)
+{
+    struct stat locked, there;
+
+    return fstat(fd, &locked) == 0 && stat(dir, &there) == 0 && locked.st_ino == there.st_ino &&
+           locked.st_dev == there.st_dev;
+}
+
+enum status baseline_index_lock(const char *dir, int *ret_fd, struct error *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum status st = OK;
+
+    if (fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX) != 0)
+        st = error_set(err, ERR_IO, "'%s': cannot lock the folder: %s", dir, strerror(errno));
+    if (fd >= 0 && (st != OK || !is_there(dir, fd))) {
+        close(fd);
+        fd = -1;
+    }
+    TRY(st);
+    *ret_fd = fd;
+    return OK;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +185,60 @@ Test(baseline, runs_accepted_at_once_are_all_kept)
     cr_assert(eq(sz, b.n_runs, 4));
 }
 
+/* A list that is as long as before need not be the same: the baseline may have been dropped and made anew. */
+Test(baseline, is_whole_however_accepting_and_dropping_meet)
+{
+    static const char *const names[] = {"1.h5", "2.h5", "3.h5"};
+    const char *dir = folder_file("b"), *first = run_file("0.h5", 3, true);
+    size_t i, k;
+
+    for (i = 0; i < 3; i++)
+        run_file(names[i], 3 + 0.01 * (double)(i + 1), true);
+    for (k = 0; k < 20; k++) {
+        AUTO(baseline) b = {0};
+        int state = 0;
+
+        error_clear(&err);
+        (void)(accept(dir, "main", first, "first", &err) == OK);
+        for (i = 0; i < 4; i++)
+            if (fork() == 0)
+                _exit((i < 3 ? accept(dir, "main", folder_file(names[i]), "at once", &err)
+                             : baseline_drop(dir, "main", NULL, 0, "d", &err)) == OK
+                          ? 0
+                          : 1);
+        for (i = 0; i < 4; i++)
+            cr_assert(wait(&state) > 0 && state == 0);
+        for (i = 0; baseline_open(&b, dir, "main", NULL) == OK && i < b.n_runs; i++) {
+            AUTO(run) r = {0};
+
+            MUST(baseline_run(&b, i, &r, &err));
+        }
+        if (b.n_runs)
+            MUST(baseline_drop(dir, "main", NULL, 0, "next", &err));
+    }
+}
+
+Test(baseline, what_may_not_be_looked_at_is_not_missing)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true);
+    AUTO(baseline) b = {0};
+    char main_dir[300];
+    int state = 0;
+    enum status st;
+
+    MUST(accept(dir, "main", first, "first", &err));
+    snprintf(main_dir, sizeof main_dir, "%s/main", dir);
+    cr_assert(chmod(main_dir, 0) == 0 && chmod(folder_file(""), 0755) == 0);
+    if (fork() == 0) {
+        if (geteuid() == 0 && setuid(65534)) /* root, whom no mode stops */
+            _exit(2);
+        st = baseline_open(&b, dir, "main", &err);
+        _exit(st == ERR_IO && strstr(err.message, "Permission denied") ? 0 : 1);
+    }
+    cr_assert(wait(&state) > 0 && state == 0);
+    cr_assert(chmod(main_dir, 0700) == 0);
+}
+
 Test(baseline, a_reason_that_is_no_text_leaves_nothing_behind)
 {
     const char *dir = folder_file("b");
@@ -296,7 +351,11 @@ Test(baseline, drop_refuses_what_it_cannot_mean)
     cr_assert(baseline_drop(dir, "main", outside, 1, "r", NULL) == ERR_USAGE);
     cr_assert(baseline_drop(dir, "main", twice, 2, "r", NULL) == ERR_USAGE, "one must stay");
     cr_assert(baseline_drop(dir, "other", NULL, 0, "r", NULL) == ERR_NO_VERDICT);
+    snprintf(path, sizeof path, "%s/alias", dir);
+    cr_assert(symlink("main", path) == 0);
+    cr_assert(baseline_drop(dir, "alias", NULL, 0, "r", NULL) == ERR_USAGE, "it would empty what it leads to");
     snprintf(path, sizeof path, "%s/main", dir);
+    cr_assert(file_exists(path));
     MUST(baseline_drop(dir, "main", NULL, 0, "no longer served", &err));
     cr_assert(not(file_exists(path)));
 }
