@@ -1,19 +1,15 @@
 #include "cli/calibration_table.h"
+#include "cli/candidates.h"
 #include "cli/cmd.h"
 #include "cli/message.h"
 #include "cli/place.h"
 #include "cli/present.h"
 #include "cli/reference.h"
 #include "core/base/file.h"
-#include "core/base/mem.h"
 #include "core/base/scope.h"
 #include "core/gate/calibration_file.h"
 #include "core/gate/repeats.h"
-#include "core/io/runfile.h"
 #include "kernels/backend.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { N_EXCHANGES = 400, MAX_EXCHANGES = 1000000 };
 
@@ -37,28 +33,6 @@ static const struct opt options[] = {
     OPTION_TEST_DEVICE,
     OPTION_PROJECT,
 };
-
-/* The runs to calibrate from. */
-struct given {
-    struct run *runs; /* owned */
-    size_t n;
-};
-
-static void given_done(struct given *g)
-{
-    run_list_free(g->runs, g->n);
-    memset(g, 0, sizeof *g);
-}
-
-static enum status read_runs(struct given *g, const struct opts *o, struct error *err)
-{
-    TRY(mem_new(o->n_words, sizeof *g->runs, &g->runs, err));
-    while (g->n < o->n_words) {
-        TRY(runfile_read(&g->runs[g->n], o->words[g->n], err));
-        g->n++;
-    }
-    return OK;
-}
 
 /* One run that asked everything several times is as good as several. */
 static enum status calibrate_from(struct calibration *ret, const struct run *runs, size_t n_runs,
@@ -88,7 +62,7 @@ static enum status keep(const struct buf *json, const char *dir, struct error *e
 static enum status run(struct call *c, struct error *err)
 {
     const char *name = opts_text(&c->opts, "baseline", NULL), *output = opts_text(&c->opts, "output", NULL);
-    AUTO(given) given = {0};
+    AUTO(candidates) given = {0};
     AUTO(reference) base = {0};
     AUTO(policy) policy = {0};
     AUTO(calibration) found = {0};
@@ -105,7 +79,8 @@ static enum status run(struct call *c, struct error *err)
         TRY(reference_open(&base, name, opts_text(&c->opts, "baselines", "baselines"), err));
     if (name && !base.baseline.dir)
         return error_set(err, ERR_USAGE, "--baseline: '%s' is a run file, name a baseline", name);
-    TRY(read_runs(&given, &c->opts, err));
+    if (c->opts.n_words)
+        TRY(candidates_read(&given, (const char *const *)c->opts.words, c->opts.n_words, err));
     if (given.n)
         TRY(calibrate_from(&found, given.runs, given.n, &policy, seed, (size_t)n, err));
     else

@@ -7,6 +7,7 @@
 #include "core/gate/summary_file.h"
 #include "core/io/machine.h"
 #include "core/io/runfile.h"
+#include "core/model/observed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,12 +45,19 @@ static enum status check_run(const struct runs *r, const struct baseline *b, con
     if (!added->provenance.is_complete)
         return error_set(err, ERR_NO_VERDICT, "'%s' is incomplete and cannot be accepted: resume it or run again",
                          a->paths[i]);
-    for (k = 0; k < b->n_runs + i; k++)
+    for (k = 0; k < b->n_runs + i; k++) {
+        const char *other = k < b->n_runs ? b->runs[k].file : a->paths[k - b->n_runs];
+
         if (comparable_check(&r->items[k], added, err) != OK) {
-            error_context(err, "accepting '%s' into baseline '%s', base is its run '%s'", a->paths[i], b->name,
-                          k < b->n_runs ? b->runs[k].file : a->paths[k - b->n_runs]);
+            error_context(err, "accepting '%s' into baseline '%s', base is its run '%s'", a->paths[i], b->name, other);
             return ERR_NO_VERDICT;
         }
+        if (observed_twice(&r->items[k], added))
+            return error_set(err, ERR_USAGE,
+                             "'%s' and '%s' are of the same replies: counted twice they would look like runs without "
+                             "noise",
+                             other, a->paths[i]);
+    }
     return OK;
 }
 
