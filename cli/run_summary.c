@@ -39,32 +39,6 @@ static bool is_remark(const struct note *n)
     return strcmp(n->code, "tokens-from-plain") == 0;
 }
 
-/* Whether any metric has a value for the task, whose cells lie side by side. */
-static bool takes_part(const struct run *run, size_t task)
-{
-    size_t i, k;
-
-    for (i = 0; i < run->n_cubes; i++) {
-        const struct cube *c = &run->cubes[i];
-        size_t n = c->axes & AXIS_BIT(AXIS_TASK) ? cube_len(c) / c->dim[AXIS_TASK] : 0;
-
-        for (k = 0; k < n; k++)
-            if (!isnan(c->values[task * n + k]))
-                return true;
-    }
-    return false;
-}
-
-/* Without those that a sample, or an early end, left out. */
-static size_t count_tasks(const struct run *run)
-{
-    size_t n = 0, i;
-
-    for (i = 0; i < run->axes.n[AXIS_TASK]; i++)
-        n += takes_part(run, i);
-    return n;
-}
-
 static size_t count_requests(const struct run *run)
 {
     size_t n = 0, i;
@@ -76,7 +50,7 @@ static size_t count_requests(const struct run *run)
 
 void run_summary_say(const struct run *run, const char *path)
 {
-    size_t n_tasks = count_tasks(run), n_requests = count_requests(run), n_dumps = run->provenance.n_dumps, i;
+    size_t n_tasks = run_count_tasks(run), n_requests = count_requests(run), n_dumps = run->provenance.n_dumps, i;
     int width = 0;
 
     message_say("%zu task%s, %zu request%s, %zu dump%s", n_tasks, plural(n_tasks), n_requests, plural(n_requests),

@@ -384,8 +384,8 @@ enum status calibrate(struct calibration *ret, const struct run *runs, size_t n_
     TRY(arena_strdup(&c.arena, policy->name ? policy->name : "", &name, err));
     c.policy_name = name;
     for (i = 0; i < n_runs; i++)
-        if (runs[i].axes.n[AXIS_TASK] > c.n_tasks)
-            c.n_tasks = runs[i].axes.n[AXIS_TASK];
+        if (run_count_tasks(&runs[i]) > c.n_tasks)
+            c.n_tasks = run_count_tasks(&runs[i]);
     if (n_runs == 1)
         TRY(from_one_run(&c, runs, policy, n_exchanges, err));
     else

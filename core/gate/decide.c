@@ -34,20 +34,29 @@ static void work_done(struct work *w)
     memset(w, 0, sizeof *w);
 }
 
+static bool has_task(const struct run *run, const char *id)
+{
+    size_t i = axes_find_task(&run->axes, id);
+
+    return i != SIZE_MAX && run_has_task(run, i);
+}
+
 /* Tasks of `from` that at least `least` of the n_other runs have not. */
-static enum status tasks_without(struct judgement *j, const struct axes *from, const struct run *other, size_t n_other,
+static enum status tasks_without(struct judgement *j, const struct run *from, const struct run *other, size_t n_other,
                                  size_t least, const char ***ret, size_t *ret_n, struct error *err)
 {
     size_t i, k, n = 0;
 
-    TRY(arena_new(&j->arena, from->n[AXIS_TASK], sizeof **ret, ret, err));
-    for (i = 0; i < from->n[AXIS_TASK]; i++) {
+    TRY(arena_new(&j->arena, from->axes.n[AXIS_TASK], sizeof **ret, ret, err));
+    for (i = 0; i < from->axes.n[AXIS_TASK]; i++) {
         size_t without = 0;
 
+        if (!run_has_task(from, i))
+            continue;
         for (k = 0; k < n_other; k++)
-            without += axes_find_task(&other[k].axes, from->task[i]) == SIZE_MAX;
+            without += !has_task(&other[k], from->axes.task[i]);
         if (without >= least)
-            (*ret)[n++] = from->task[i];
+            (*ret)[n++] = from->axes.task[i];
     }
     *ret_n = n;
     return OK;
@@ -56,9 +65,9 @@ static enum status tasks_without(struct judgement *j, const struct axes *from, c
 static enum status find_tasks(struct judgement *j, const struct comparison *c, struct error *err)
 {
     /* The runs of a baseline are of one task set: the first stands for what is missing. */
-    TRY(tasks_without(j, &c->base[0].axes, c->cand, c->n_cand, 1, &j->missing, &j->n_missing, err));
-    TRY(tasks_without(j, &c->cand->axes, c->base, c->n_base, c->n_base, &j->added, &j->n_added, err));
-    j->n_pairs = c->cand->axes.n[AXIS_TASK] - j->n_added;
+    TRY(tasks_without(j, &c->base[0], c->cand, c->n_cand, 1, &j->missing, &j->n_missing, err));
+    TRY(tasks_without(j, c->cand, c->base, c->n_base, c->n_base, &j->added, &j->n_added, err));
+    j->n_pairs = run_count_tasks(c->cand) - j->n_added;
     return OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,30 @@ enum status run_add_cube(struct run *r, struct cube *c, struct error *err)
     r->cubes[r->n_cubes++] = *c;
     memset(c, 0, sizeof *c);
     return OK;
+}
+
+bool run_has_task(const struct run *r, size_t task)
+{
+    size_t i, k;
+
+    for (i = 0; i < r->n_cubes; i++) {
+        const struct cube *c = &r->cubes[i];
+        size_t n = c->axes & AXIS_BIT(AXIS_TASK) ? cube_len(c) / c->dim[AXIS_TASK] : 0;
+
+        for (k = 0; k < n; k++) /* a task's cells lie side by side */
+            if (!isnan(c->values[task * n + k]))
+                return true;
+    }
+    return false;
+}
+
+size_t run_count_tasks(const struct run *r)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < r->axes.n[AXIS_TASK]; i++)
+        n += run_has_task(r, i);
+    return n;
 }
 
 enum status run_note(struct run *r, struct error *err, const char *code, const char *fmt, ...)

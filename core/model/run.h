@@ -9,6 +9,7 @@
 #include "core/model/fingerprints.h"
 #include "core/model/provenance.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,10 @@ void run_list_free(struct run *list, size_t n);
 
 /* The cube of a metric, or NULL. */
 struct cube *run_cube(const struct run *r, const char *metric);
+
+/* Whether anything was measured of the task at that index: not of one that a sample left out. */
+bool run_has_task(const struct run *r, size_t task);
+size_t run_count_tasks(const struct run *r);
 
 /* Moves `c` into the run; the run then owns it. ERR_INTERNAL when the metric is there already. */
 MUST_CHECK enum status run_add_cube(struct run *r, struct cube *c, struct error *err);
