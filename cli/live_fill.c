@@ -175,9 +175,10 @@ static enum status note_end(const struct live *l, struct run *run, struct error 
                      "one session, the time between them is left out"));
     if (why)
         TRY(run_note(run, err, "client-bound",
-                     "%s (lag P99 %.3g ms, busy %.0f %%, %.3g of %.3g on their way): latencies "
-                     "decide nothing",
-                     why, (double)s->lag_p99_ns / 1e6, s->busy * 100, s->mean_active, s->mean_wanted));
+                     "%s (P99: reads waited %.3g ms, timers were %.3g ms late; busy %.0f %%; %.3g of %zu on "
+                     "their way): latencies decide nothing",
+                     why, (double)s->lag_p99_ns / 1e6, (double)s->timer_p99_ns / 1e6, s->busy * 100, s->mean_active,
+                     l->options->load.concurrency));
     if (s->state.n_retries)
         TRY(run_note(run, err, "retried", "%zu attempts failed and were made again: they are in no latency",
                      s->state.n_retries));

@@ -27,7 +27,7 @@ static void describe(struct buf *b, const struct load_state *s)
     if (elapsed > 0)
         buf_printf(b, " (%.3g/s)", (double)(s->n_answered + s->n_failed) / elapsed);
     if (!isnan(s->mean_ttft_ms))
-        buf_printf(b, ", first token after %.3g ms", s->mean_ttft_ms);
+        buf_printf(b, ", first token after %.*f ms", s->mean_ttft_ms < 100 ? 1 : 0, s->mean_ttft_ms);
     buf_printf(b, ", %zu error%s", s->n_failed, s->n_failed == 1 ? "" : "s");
     if (s->n_retries)
         buf_printf(b, ", %zu retried", s->n_retries);
@@ -60,9 +60,8 @@ void live_say_load(const struct load_options *o, const struct load_stats *s)
     if (s->offered_rate > 0)
         message_say("conversations begun: %.4g/s of %.4g/s scheduled", s->achieved_rate, s->offered_rate);
     if (!isnan(s->mean_active))
-        message_say("on their way at once: %.3g%s%.3g, at most %zu", s->mean_active,
-                    isnan(s->mean_wanted) ? ", asked for up to " : " of ",
-                    isnan(s->mean_wanted) ? (double)o->concurrency : s->mean_wanted, s->max_active);
+        message_say("on their way at once: %.3g%s%zu, at most %zu", s->mean_active,
+                    isnan(s->mean_wanted) ? ", asked for up to " : " of ", o->concurrency, s->max_active);
     message_say("tare itself: reads waited %.3g ms (P50), %.3g ms (P99); timers %.3g ms late (P99); busy %.0f %%",
                 (double)s->lag_p50_ns / 1e6, (double)s->lag_p99_ns / 1e6, (double)s->timer_p99_ns / 1e6, s->busy * 100);
 }

@@ -343,6 +343,8 @@ static void find_words(struct transfer *x, const struct stream_slot *s, CURLcode
         buf_puts(&x->failure, "what came is no HTTP: is the address right, and is it http or https?");
     else if (x->failure.len == 0)
         chunk_words(&x->failure, words, strlen(words), MAX_WORDS);
+    if (code == CURLE_SSL_CONNECT_ERROR)
+        buf_puts(&x->failure, " (is it an https address?)");
     if (strcasestr(buf_text(&x->headers), "\ncontent-encoding:") && code != CURLE_OPERATION_TIMEDOUT)
         buf_puts(&x->failure, " (the answer is compressed, which was not asked for)");
 }
