@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from endpoint_peers import AIPerf, GuideLLM, quantile
+
 FIRST_MS = 20
 
 
@@ -29,6 +31,7 @@ class Turn:
                                   stdout=subprocess.PIPE, text=True)
         try:
             url = server.stdout.readline().strip()
+            self.client = client
             command = client.command(self, url, wants_times)
             self.begin_ns = time.monotonic_ns()
             self.words = bench.run(command, self)
@@ -37,7 +40,6 @@ class Turn:
             server.wait()
         lines = [json.loads(line) for line in open(log)]
         self.server, self.sent = lines[-1], {s["request"]: s for s in lines[:-1] if s["sent_ns"]}
-        self.client = client
 
     def share(self):
         """Of the schedule's tokens a second: each stream's replies follow one another without a pause."""
@@ -115,11 +117,6 @@ def exchange_times(path):
     return request, meta["sent_ns"], times
 
 
-def quantile(values, q):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(q * len(values)))] if values else float("nan")
-
-
 def errors(turn):
     """ms: of the time to the first token, and of each gap, as the client has them against what was really sent."""
     first, gaps = [], []
@@ -135,7 +132,7 @@ class Bench:
     def __init__(self, args):
         self.build, self.rounds, self.rows, self.n_missed = args.build, args.rounds, args.rows, 0
         self.floor, self.tare = Floor(self), Tare(self)
-        self.peers = []
+        self.peers = [peer(program) for peer, program in ((GuideLLM, args.guidellm), (AIPerf, args.aiperf)) if program]
         self.clients = [self.floor, self.tare] + self.peers
 
     def tool(self, name):
@@ -143,7 +140,8 @@ class Bench:
 
     def run(self, command, turn):
         with open(os.path.join(turn.tmp, "words"), "w+") as words:
-            process = subprocess.Popen(command, stdout=words, stderr=words)
+            process = subprocess.Popen(command, stdout=words, stderr=words, stdin=subprocess.DEVNULL,
+                                       env={**os.environ, **getattr(turn.client, "env", {})})
             _, status, used = os.wait4(process.pid, 0)
             words.seek(0)
             text = words.read()
@@ -246,6 +244,8 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rows", type=lambda text: text.split(","), default=list(ROWS))
+    parser.add_argument("--guidellm")
+    parser.add_argument("--aiperf")
     args = parser.parse_args()
     unknown = [r for r in args.rows if r not in ROWS]
     if unknown or args.rounds < 1:
@@ -258,6 +258,8 @@ def main():
         b.head()
         for name in args.rows:
             ROWS[name](b)
+    if not b.peers:
+        print("\nGuideLLM and AIPerf: not timed; name their programs with --guidellm and --aiperf")
     if b.n_missed:
         print(f"\n{b.n_missed} of the aims MISSED")
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # What tare run costs, and how exact it is, on an endpoint that streams on a known schedule and logs what it really sent:
 # builds release and prints each figure beside what is aimed at and what the least possible client does (README.md).
-#   bash tests/bench/endpoint.sh [--rounds N] [--rows LIST]
+#   bash tests/bench/endpoint.sh [--rounds N] [--rows LIST] [--guidellm PROGRAM] [--aiperf PROGRAM]
 # --rounds    of which medians are taken; 3
 # --rows      some of cpu,share64,share256,share1000,times,start,streams; all
+# --guidellm, --aiperf
+#             these too, in the same turns; each takes some ten seconds to start
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
