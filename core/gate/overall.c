@@ -2,6 +2,7 @@
 
 #include "core/base/scope.h"
 #include "core/gate/limits.h"
+#include "core/gate/luck.h"
 #include "core/gate/parts.h"
 #include "core/gate/survival.h"
 #include "core/gate/words.h"
@@ -244,6 +245,9 @@ static enum status find_reasons(struct judgement *j, const struct comparison *c,
     if (n_verdict == 0)
         TRY(reasons_of(j, c, t, VERDICT_PASS, err));
     TRY(survival_words(j, &text, err));
+    if (text)
+        TRY(reason(j, text, err));
+    TRY(luck_words(j, c, t, &text, err));
     if (text)
         TRY(reason(j, text, err));
     TRY(set_aside(j, t, err));

@@ -256,6 +256,44 @@ static void study_runs(size_t n_base, size_t n_cand, double worse, uint64_t seed
     printf("   over 50 tasks: %5.1f %%\n", 100 * (double)naive / (double)n_pairs);
 }
 
+/* Every run shifts all of its tasks by a third of a task's noise, as where a server draws it from one seed: what the
+ * test over tasks makes of it, and t over the runs' means. */
+static void study_luck(size_t n_base, size_t n_cand, uint64_t seed, size_t n_pairs)
+{
+    const struct setting set = {"luck", 18, n_base, n_cand, 1, 0, 0, normal};
+    struct source s = {.seed = seed, .stream = 5000 + n_base * 10 + n_cand};
+    static double diff[MAX_TASKS * MAX_RUNS];
+    double mean[MAX_RUNS];
+    size_t i, r, t, u, over_tasks = 0, over_runs = 0;
+
+    for (i = 0; i < n_pairs; i++) {
+        struct signflip_cell cell;
+        struct run_t test;
+
+        draw_runs(&set, &s);
+        for (r = 0; r < n_base + n_cand; r++) {
+            double luck = normal(&s) / 3;
+
+            mean[r] = 0;
+            for (t = 0; t < set.n_tasks; t++) {
+                for (u = 0; u < TURNS; u++)
+                    value[r][t][0][u] += luck;
+                mean[r] += cell_mean(r, t, 0) / (double)set.n_tasks;
+            }
+        }
+        differences(&set, diff);
+        over_tasks += family_p(&set, diff, seed + i, &cell) <= ALPHA;
+        over_runs += run_t_test(&test, mean + n_cand, n_base, mean, n_cand, ALPHA, 0.8) && test.p <= ALPHA;
+    }
+    printf("  %zu + %zu runs   ", n_base, n_cand);
+    put_rate(over_tasks, n_pairs);
+    if (n_base + n_cand > 2) {
+        printf("   over runs: ");
+        put_rate(over_runs, n_pairs);
+    }
+    putchar('\n');
+}
+
 /* Right or wrong on n tasks, 10 % of them otherwise in the candidate, 3.7 points fewer right. */
 static void study_accuracy(size_t n, uint64_t seed, size_t n_pairs)
 {
@@ -337,6 +375,10 @@ int main(int argc, char **argv)
     study_runs(5, 1, 0.1, seed, n_pairs);
     study_runs(5, 5, 0.1, seed, n_pairs);
     study_runs(10, 5, 0.1, seed, n_pairs);
+    printf("\ntasks that share their luck, nothing changed: over 18 tasks\n");
+    study_luck(1, 1, seed, n_pairs);
+    study_luck(2, 2, seed, n_pairs);
+    study_luck(5, 5, seed, n_pairs);
     printf("\npower at alpha %.2f\n", ALPHA);
     for (i = 0; i < sizeof accuracy / sizeof *accuracy; i++)
         study_accuracy(accuracy[i], seed, n_pairs / 4 + 1);
