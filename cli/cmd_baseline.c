@@ -193,11 +193,10 @@ const struct command cmd_baseline = {
     .max_words = 1000,
     .brief = "accept runs as the weight that candidates are held against; list and show them",
     .about =
-        "A baseline is one or several accepted runs under a name; several, so that the noise from run to run is known. "
-        "Accepting copies the run files, all or none; nothing accepted is ever overwritten. Dropping takes runs out, "
-        "named by file "
-        "or "
-        "hash; without a run, the whole baseline.",
+        "A baseline is one or several accepted runs of one version under a name; several, so that the noise from run "
+        "to run is known. Accepting copies the run files, all or none; nothing accepted is ever overwritten. The next "
+        "release stands under another name, or takes the place of what was dropped. Dropping takes runs out, named by "
+        "file or hash; without a run, the whole baseline.",
     .examples = "tare baseline accept out/v1.h5 --name main --reason \"release 2026-11\"\n"
                 "tare baseline list\ntare baseline show main --policy strict\n"
                 "tare baseline drop main 5f1bd9c5ac56 --reason \"measured on a busy machine\"",

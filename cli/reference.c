@@ -107,6 +107,7 @@ enum status reference_comparable(const struct reference *r, const struct run *ca
     for (i = 0; i < r->n; i++)
         for (k = 0; k < n_cand; k++)
             TRY(comparable_check(&r->runs[i], &cand[k], err));
+    TRY(comparable_base(r->runs, r->n, err));
     return comparable_candidates(cand, n_cand, err);
 }
 

@@ -1,3 +1,4 @@
+#include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/scope.h"
@@ -47,6 +48,7 @@ static enum status check_run(const struct runs *r, const struct baseline *b, con
                          a->paths[i]);
     for (k = 0; k < b->n_runs + i; k++) {
         const char *other = k < b->n_runs ? b->runs[k].file : a->paths[k - b->n_runs];
+        AUTO(buf) versions = {0};
 
         if (comparable_check(&r->items[k], added, err) != OK) {
             error_context(err, "accepting '%s' into baseline '%s', base is its run '%s'", a->paths[i], b->name, other);
@@ -57,6 +59,12 @@ static enum status check_run(const struct runs *r, const struct baseline *b, con
                              "'%s' and '%s' are of the same replies: counted twice they would look like runs without "
                              "noise",
                              other, a->paths[i]);
+        TRY(comparable_versions(&r->items[k], added, &versions, err));
+        if (versions.len)
+            return error_set(err, ERR_USAGE,
+                             "'%s' is of another version than '%s', %s: what versions differ by is no noise; accept it "
+                             "under another name, or drop baseline '%s' first",
+                             a->paths[i], other, buf_text(&versions), b->name);
     }
     return OK;
 }

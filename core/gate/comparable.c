@@ -126,21 +126,52 @@ enum status comparable_check(const struct run *base, const struct run *cand, str
     return check_tasks(base, cand, err);
 }
 
-enum status comparable_candidates(const struct run *cand, size_t n_cand, struct error *err)
+enum status comparable_versions(const struct run *a, const struct run *b, struct buf *ret, struct error *err)
 {
-    size_t i, k;
+    AUTO(judgement) among = {0};
+    size_t i;
 
-    for (i = 1; i < n_cand; i++) {
-        AUTO(judgement) among = {0};
+    TRY(changes_find(&among, a, b, err));
+    for (i = 0; i < among.n_changes; i++) {
+        const struct change *c = &among.changes[i];
 
-        TRY(comparable_check(&cand[0], &cand[i], err));
-        TRY(changes_find(&among, &cand[0], &cand[i], err));
-        for (k = 0; k < among.n_changes; k++)
-            if (!among.changes[k].explains_latency_only)
-                return error_set(err, ERR_NO_VERDICT,
-                                 "not comparable: the candidate runs are not of one version, %s %.60s and %.60s: judge "
-                                 "each version by itself",
-                                 among.changes[k].what, among.changes[k].base, among.changes[k].cand);
+        /* A metric of another definition is refused as such, whatever tool wrote it. */
+        if (c->explains_latency_only || same(c->what, "tool"))
+            continue;
+        buf_printf(ret, "%s %.60s and %.60s", c->what, c->base, c->cand);
+        break;
+    }
+    return buf_check(ret, err);
+}
+
+/* side: "base" or "candidate" */
+static enum status check_versions(const struct run *runs, size_t n, const char *side, const char *remedy,
+                                  struct error *err)
+{
+    size_t i;
+
+    for (i = 1; i < n; i++) {
+        AUTO(buf) what = {0};
+
+        TRY(comparable_versions(&runs[0], &runs[i], &what, err));
+        if (what.len)
+            return error_set(err, ERR_NO_VERDICT, "not comparable: the %s runs are not of one version, %s: %s", side,
+                             buf_text(&what), remedy);
     }
     return OK;
+}
+
+enum status comparable_base(const struct run *base, size_t n_base, struct error *err)
+{
+    return check_versions(base, n_base, "base", "drop those of the other version from the baseline, or name a run file",
+                          err);
+}
+
+enum status comparable_candidates(const struct run *cand, size_t n_cand, struct error *err)
+{
+    size_t i;
+
+    for (i = 1; i < n_cand; i++)
+        TRY(comparable_check(&cand[0], &cand[i], err));
+    return check_versions(cand, n_cand, "candidate", "judge each version by itself", err);
 }

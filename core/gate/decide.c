@@ -360,6 +360,7 @@ enum status decide(struct judgement *ret, const struct run *base, size_t n_base,
     for (i = 0; i < n_base; i++)
         for (k = 0; k < n_cand; k++)
             TRY(comparable_check(&base[i], &cand[k], err));
+    TRY(comparable_base(base, n_base, err));
     TRY(comparable_candidates(cand, n_cand, err));
     for (i = 0; i < n_base; i++)
         TRY(check_collapse(&base[i], policy, err));

@@ -2,6 +2,7 @@
 #ifndef CORE_GATE_DECIDE_H
 #define CORE_GATE_DECIDE_H
 
+#include "core/base/buf.h"
 #include "core/gate/judgement.h"
 
 /* One sentence in `err` and ERR_NO_VERDICT when the runs cannot be compared: another task set, sampling, way to
@@ -9,7 +10,14 @@
  * any number is computed. */
 MUST_CHECK enum status comparable_check(const struct run *base, const struct run *cand, struct error *err);
 
-/* The same among the candidate runs, and that they are of one version: what differs may be noise alone. */
+/* Appends the first thing that makes them runs of two versions, "prompt v1 and v2"; nothing where they may differ by
+ * noise alone. */
+MUST_CHECK enum status comparable_versions(const struct run *a, const struct run *b, struct buf *ret,
+                                           struct error *err);
+
+/* The runs of one side are of one version, or what they differ by is no noise: ERR_NO_VERDICT. The candidate's, which
+ * no baseline has compared yet, are comparable_check()ed too. */
+MUST_CHECK enum status comparable_base(const struct run *base, size_t n_base, struct error *err);
 MUST_CHECK enum status comparable_candidates(const struct run *cand, size_t n_cand, struct error *err);
 
 /* `base` has n_base runs (a baseline may hold several), `cand` n_cand of one version; all are borrowed and must outlive

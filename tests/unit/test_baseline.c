@@ -151,6 +151,27 @@ Test(baseline, refuses_what_may_not_be_accepted)
     cr_assert(eq(str, after.data, before.data), "a refusal changes nothing");
 }
 
+/* The next release stands under its own name: what versions differ by would pass for noise. */
+Test(baseline, holds_runs_of_one_version)
+{
+    const char *dir = folder_file("b"), *first = run_file("1.h5", 3, true), *second = folder_file("2.h5");
+    AUTO(baseline) b = {0};
+    AUTO(run) r = {0};
+
+    fake_run(&r, 8, 1, 2, 2);
+    fake_noise(fake_cube(&r, "attn.entropy", 3.01), 0.5, 1);
+    r.provenance.prompt_version = fake_text(&r, "v2");
+    MUST(runfile_write(&r, second, &err));
+    MUST(accept(dir, "main", first, "release 1", &err));
+    cr_assert(accept(dir, "main", second, "release 2", &err) == ERR_USAGE);
+    cr_assert(strstr(err.message, "is of another version than 'run-") != NULL, "%s", err.message);
+    cr_assert(strstr(err.message, "and v2: what versions differ by is no noise") != NULL, "%s", err.message);
+    error_clear(&err);
+    MUST(accept(dir, "next", second, "release 2", &err));
+    MUST(baseline_open(&b, dir, "main", &err));
+    cr_assert(eq(sz, b.n_runs, 1));
+}
+
 Test(baseline, notices_a_changed_run)
 {
     const char *dir = folder_file("b");

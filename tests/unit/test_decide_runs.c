@@ -205,6 +205,9 @@ Test(decide_runs, candidates_of_two_versions_are_refused)
     MUST(policy_parse(&p, "p.json", "{\"schema\": 1, \"metrics\": {}}", 28, &err));
     cr_assert(decide(&j, n.base, 1, n.cand, 2, &p, 0, &err) == ERR_NO_VERDICT);
     cr_assert(strstr(err.message, "the candidate runs are not of one version, prompt") != NULL, "%s", err.message);
+    error_clear(&err);
+    cr_assert(decide(&j, n.cand, 2, n.base, 1, &p, 0, &err) == ERR_NO_VERDICT);
+    cr_assert(strstr(err.message, "the base runs are not of one version, prompt") != NULL, "%s", err.message);
     night_done(&n);
 }
 
