@@ -192,7 +192,7 @@ static void put_rate(size_t k, size_t n)
 {
     struct binomial_interval ci = binomial_interval(k, n, 0.95);
 
-    printf("%5.1f %% (%4.1f to %4.1f)", 100 * (double)k / (double)n, 100 * ci.lo, 100 * ci.hi);
+    printf("%5.2f %% (%5.2f to %5.2f)", 100 * (double)k / (double)n, 100 * ci.lo, 100 * ci.hi);
 }
 
 /* Whether 5 % lies inside the interval. */
@@ -362,8 +362,8 @@ int main(int argc, char **argv)
         stop("PAIRS is a number from 1 on");
     printf("seed %llu, %zu pairs a setting, alpha %.2f, %d resamples; 95 %% intervals\n\n", (unsigned long long)seed,
            n_pairs, ALPHA, RESAMPLES);
-    printf("level: nothing changed                family rejected            unpaired   turns     cells\n"
-           "                             n  k  m  step-down max-T            t test     as n      alone\n");
+    printf("level: nothing changed                family rejected              unpaired   turns     cells\n"
+           "                             n  k  m  step-down max-T              t test     as n      alone\n");
     for (i = 0; i < sizeof settings / sizeof *settings; i++) {
         study_level(&settings[i], seed, n_pairs);
         fflush(stdout);
