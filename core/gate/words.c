@@ -38,9 +38,12 @@ void words_place(struct buf *b, const char *metric, const struct where *where)
     buf_printf(b, " at %s", text);
 }
 
+/* A mean of differences that cancel is not quite 0: sums of some thousand values are off by less than this. */
+static const double ROUNDING = 1e-12;
+
 void words_move(struct buf *b, const struct effect *e, const char *unit)
 {
-    if (!(fabs(e->delta) > 0)) {
+    if (!(fabs(e->delta) > ROUNDING * fmax(fabs(e->base), fabs(e->cand)))) {
         buf_puts(b, "did not move (");
         words_quantity(b, e->cand, unit);
         buf_putc(b, ')');

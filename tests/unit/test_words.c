@@ -51,3 +51,12 @@ Test(words, a_finding_says_place_move_interval_and_margin)
     words_finding(&b, &f, 0.05);
     cr_assert(eq(str, (char *)buf_text(&b), "attn.entropy fell by 2.458 bit (3.006 → 0.548); 24 tasks; no margin"));
 }
+
+Test(words, rounding_is_no_move)
+{
+    struct effect e = {.base = 0.85, .cand = 0.85, .delta = -1.04e-17};
+    AUTO(buf) b = {0};
+
+    words_move(&b, &e, "1");
+    cr_assert(eq(str, (char *)buf_text(&b), "did not move (0.85)"));
+}
