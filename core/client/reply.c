@@ -275,12 +275,13 @@ static enum status read_whole(struct reader *rd, const struct body *b, struct er
     size_t at;
 
     TRY(join(b, &text, err));
-    at = first_visible_byte(buf_text(&text), text.len);
+    at = text.len >= 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* a byte order mark */
+    at += first_visible_byte(buf_text(&text) + at, text.len - at);
     if (at == text.len)
         return OK;
     chunk_clear(&rd->chunk);
     if (text.data[at] == '{' || text.data[at] == '[') {
-        TRY(chunk_read(&rd->chunk, text.data, text.len, err));
+        TRY(chunk_read(&rd->chunk, text.data + at, text.len - at, err));
         r->has_bad_json = rd->chunk.is_garbage;
     } else {
         rd->chunk.is_error = true;

@@ -44,8 +44,12 @@ static const char *own_words(const struct reply *r)
 void reply_put_fault(struct buf *ret, const struct reply *r)
 {
     const char *words = r->error.len ? buf_text(&r->error) : own_words(r);
+    size_t i;
 
     if (r->status)
         buf_printf(ret, "HTTP status %lld: ", (long long)r->status);
     chunk_words(ret, words, strlen(words), MAX_FAULT);
+    for (i = 0; i < ret->len; i++) /* one line */
+        if (ret->data[i] == '\n')
+            ret->data[i] = ' ';
 }

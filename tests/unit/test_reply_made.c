@@ -229,6 +229,17 @@ static const struct made mades[] = {
      0,
      0,
      -1},
+    {"a whole reply after a byte order mark",
+     {"HTTP/1.1 200 OK\r\nContent-Length: 67\r\n\r\n\xEF\xBB\xBF"
+      "{\"choices\":[{\"message\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}"},
+     REPLY_OK,
+     "a",
+     "",
+     1,
+     1,
+     1,
+     1,
+     -1},
     {"a redirect",
      {"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\n\r\n"},
      REPLY_HTTP_ERROR,
@@ -333,4 +344,32 @@ Test(reply_made, error_words_are_cut_at_500_bytes)
     stream_add(&s, 1, body, strlen(body));
     read_stream(&r, &s);
     cr_assert(eq(sz, r.error.len, 500));
+}
+
+Test(reply_made, tells_a_fault_in_one_line)
+{
+    static const struct {
+        const char *reply, *want;
+    } cases[] = {
+        {"HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\nbusy\nnow\n", "HTTP status 503: busy now "},
+        {"HTTP/1.1 304 Not Modified\r\n\r\n", "HTTP status 304: no words with it"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP status 200: an empty answer: no text, no finish reason"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"id\": 1",
+         "HTTP status 200: the answer holds JSON that cannot be read"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO(stream) s = {0};
+        AUTO(reply) r = {0};
+        AUTO(buf) words = {0};
+
+        stream_init(&s);
+        s.exchange.has_http_head = true;
+        s.exchange.status = 0;
+        stream_add(&s, MS, cases[i].reply, strlen(cases[i].reply));
+        read_stream(&r, &s);
+        reply_put_fault(&words, &r);
+        cr_assert(eq(str, words.data, (char *)cases[i].want));
+    }
 }
