@@ -231,6 +231,7 @@ bool live_has_run(const struct live *l, size_t i)
 enum status live_settle(const struct live *l, struct error *err)
 {
     const struct load_stats *s = &l->stats;
+    const struct live_arm *failed = &l->arms[s->failed_arm];
     size_t i;
 
     for (i = 0; is_finished(l) && i < l->n_arms; i++)
@@ -240,12 +241,16 @@ enum status live_settle(const struct live *l, struct error *err)
         drop_empty_journals(l);
     if (s->end == LOAD_UNREACHABLE)
         return error_set(err, ERR_IO, "'%s' cannot be reached: %s; what was answered before is kept: --resume goes on",
-                         l->arms[0].endpoint.url, s->last_failure);
+                         failed->endpoint.url, s->last_failure);
+    if (s->end == LOAD_TOO_MANY_ERRORS && s->is_unanswered)
+        return error_set(err, ERR_IO,
+                         "'%s' answered no request, the last failure: %s; --resume goes on once the cause is mended",
+                         failed->endpoint.url, s->last_failure);
     if (s->end == LOAD_TOO_MANY_ERRORS)
-        return error_set(
-            err, ERR_IO, "%zu request%s failed, %s, the last one: %s; --resume goes on once the cause is mended",
-            s->state.n_failed, s->state.n_failed == 1 ? "" : "s",
-            s->state.n_answered ? "more than --max-errors allows" : "and none was answered", s->last_failure);
+        return error_set(err, ERR_IO,
+                         "%zu requests failed, more than --max-errors allows, the last one: %s; --resume goes on once "
+                         "the cause is mended",
+                         s->state.n_failed, s->last_failure);
     if (s->end == LOAD_INTERRUPTED && !live_has_run(l, 0))
         return error_set(err, ERR_NO_VERDICT, "interrupted before anything was finished: there is no run file");
     if (s->end == LOAD_INTERRUPTED)

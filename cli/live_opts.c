@@ -2,6 +2,7 @@
 
 #include "cli/interrupt.h"
 #include "core/base/num.h"
+#include "core/io/texts.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,6 +93,36 @@ static enum status read_word(const struct opts *o, const char *name, const char 
     return error_set(err, ERR_USAGE, "--%s '%.40s' is none of %s", name, text, words);
 }
 
+static enum status read_words(const struct opts *o, const char *name, const char **ret, struct error *err)
+{
+    *ret = opts_text(o, name, NULL);
+    if (*ret && !texts_is_utf8(*ret, strlen(*ret)))
+        return error_set(err, ERR_USAGE, "--%s is no valid UTF-8", name);
+    return OK;
+}
+
+/* What the run itself says of a request must be true of it. */
+static enum status read_extra(struct live_options *l, const char *file, struct error *err)
+{
+    static const struct {
+        const char *key, *from;
+    } ours[] = {{"model", "--model gives it"},
+                {"messages", "the task set gives them"},
+                {"prompt", "the task set gives it"},
+                {"stream", "--stream and --no-stream give it"}};
+    size_t i;
+
+    TRY(json_read(&l->extra, file, (size_t)1 << 20, err));
+    if (!json_is_object(l->extra.root))
+        return error_set(err, ERR_USAGE, "'%s': --extra takes a JSON object, whose members are added to each request",
+                         file);
+    for (i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (json_object_get(l->extra.root, ours[i].key))
+            return error_set(err, ERR_USAGE, "'%s': --extra cannot set '%s': %s", file, ours[i].key, ours[i].from);
+    l->request.extra = l->extra.root;
+    return OK;
+}
+
 static enum status read_request(struct live_options *l, const struct opts *o, struct error *err)
 {
     struct request_options *r = &l->request;
@@ -110,15 +141,8 @@ static enum status read_request(struct live_options *l, const struct opts *o, st
     r->max_tokens = (int64_t)max_tokens;
     TRY(read_word(o, "max-tokens-field", "max_tokens|max_completion_tokens|both", "max_tokens", &r->max_tokens_fields,
                   err));
-    r->cache_salt = opts_text(o, "cache-salt", NULL);
-    if (!file)
-        return OK;
-    TRY(json_read(&l->extra, file, (size_t)1 << 20, err));
-    if (!json_is_object(l->extra.root))
-        return error_set(err, ERR_USAGE, "'%s': --extra takes a JSON object, whose members are added to each request",
-                         file);
-    r->extra = l->extra.root;
-    return OK;
+    TRY(read_words(o, "cache-salt", &r->cache_salt, err));
+    return file ? read_extra(l, file, err) : OK;
 }
 
 static enum status read_arrivals(struct plan_options *p, const struct opts *o, struct error *err)
@@ -235,15 +259,15 @@ enum status live_options_read(struct live_options *l, const struct opts *o, uint
         return refuse_alone(o, err);
     if (opts_text(o, "replay", NULL))
         return error_set(err, ERR_USAGE, "--endpoint and --replay both give replies: name one of them");
-    l->model = opts_text(o, "model", NULL);
+    TRY(read_words(o, "model", &l->model, err));
     TRY(read_word(o, "api", "chat|completions", NULL, &l->api, err));
     l->key_header = opts_text(o, "key-header", NULL);
     l->export_dir = opts_text(o, "export-recording", NULL);
     l->headers = opts_list(o, "header", &l->n_headers);
     l->second = (struct live_second){.output = opts_text(o, "interleave", NULL),
                                      .endpoint = opts_text(o, "interleave-endpoint", NULL),
-                                     .model = opts_text(o, "interleave-model", NULL),
                                      .prompt = opts_text(o, "interleave-prompt", NULL)};
+    TRY(read_words(o, "interleave-model", &l->second.model, err));
     if (!l->second.output && (l->second.endpoint || l->second.model || l->second.prompt))
         return error_set(err, ERR_USAGE, "--interleave-… is of a second run: name its file with --interleave RUN");
     l->resumes = opts_flag(o, "resume");

@@ -59,6 +59,7 @@ static void loader_done(struct loader *l)
     for (i = 0; l->earlier && i < l->n_arms; i++)
         earlier_done(&l->earlier[i]);
     free(l->earlier);
+    free(l->tallies);
     plan_done(&l->plan);
 }
 
@@ -82,6 +83,7 @@ static enum status set_up(struct loader *l, struct error *err)
 
     TRY(plan_init(&l->plan, l->tasks, &l->o->plan, err));
     TRY(mem_new(l->n_arms, sizeof *l->earlier, &l->earlier, err));
+    TRY(mem_new(l->n_arms, sizeof *l->tallies, &l->tallies, err));
     for (i = 0; i < l->n_arms; i++)
         TRY(earlier_init(&l->earlier[i], l->arms[i].before, err));
     TRY(transport_init(&l->transport, &l->o->transport, sink, err));

@@ -62,6 +62,8 @@ enum load_end { LOAD_FINISHED, LOAD_INTERRUPTED, LOAD_TOO_MANY_ERRORS, LOAD_UNRE
 struct load_stats {
     enum load_end end;
     char last_failure[480];
+    size_t failed_arm;  /* whose that was                                                         */
+    bool is_unanswered; /* that arm answered nothing, this session or an earlier one             */
     struct load_state state;
     size_t n_not_asked;              /* turns after one that failed                              */
     size_t n_unfinished;             /* conversations begun and not ended                        */

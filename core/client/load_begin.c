@@ -95,6 +95,7 @@ static enum status open_unit(struct loader *l, struct talk **ret, struct error *
     *ret = NULL;
     TRY(new_talk(l, &l->unit, &t, err));
     TRY(earlier_skip(&l->earlier[l->unit.arm], t, l->o->uses_reference, &is_over, &was_refused, err));
+    l->tallies[l->unit.arm].n_answered += t->n_replies;
     l->n_open++;
     if (is_over) {
         l->stats.state.n_done++;

@@ -105,15 +105,18 @@ static void put_advice(const struct loader *l, const struct talk *t, char *ret, 
 
 static void note_failure(struct loader *l, const struct talk *t)
 {
+    struct arm_tally *y = &l->tallies[t->unit.arm];
     const struct reply *r = &t->job.reply;
     char advice[100] = "";
     AUTO(buf) fault = {0};
 
     l->stats.state.n_failed++;
+    y->n_failed++;
     reply_put_fault(&fault, r);
     put_advice(l, t, advice, sizeof advice);
-    snprintf(l->stats.last_failure, sizeof l->stats.last_failure, "task '%.80s', turn %lld: %s%s", t->task->id,
-             (long long)t->turn, buf_text(&fault), advice);
+    snprintf(y->last_failure, sizeof y->last_failure, "task '%.80s', turn %lld: %s%s", t->task->id, (long long)t->turn,
+             buf_text(&fault), advice);
+    l->stats.failed_arm = t->unit.arm;
 }
 
 /* The turns after one that has no answer are kept as what they are: not asked. */
@@ -142,6 +145,7 @@ static enum status go_on(struct loader *l, struct talk *t, struct error *err)
     const struct turn *turn = &t->task->turns[t->turn - 1];
 
     l->stats.state.n_answered++;
+    l->tallies[t->unit.arm].n_answered++;
     TRY(talk_keep_reply(t, l->o->uses_reference ? turn->reference : buf_text(&t->job.reply.text), err));
     if (t->turn == (int64_t)t->task->n_turns) {
         close_talk(l, t, "");
@@ -250,6 +254,22 @@ static double rate_of(size_t n, int64_t first_ns, int64_t last_ns)
     return n > 1 && last_ns > first_ns ? (double)(n - 1) / ((double)(last_ns - first_ns) / 1e9) : 0;
 }
 
+/* An arm that answered nothing has failed whatever the budget is. */
+static void find_unanswered(struct loader *l)
+{
+    struct load_stats *s = &l->stats;
+    size_t i;
+
+    for (i = 0; i < l->n_arms && !s->is_unanswered; i++) {
+        if (l->tallies[i].n_failed == 0 || l->tallies[i].n_answered > 0)
+            continue;
+        s->is_unanswered = true;
+        s->failed_arm = i;
+        if (s->end == LOAD_FINISHED)
+            s->end = l->n_unreached_in_a_row > 0 ? LOAD_UNREACHABLE : LOAD_TOO_MANY_ERRORS;
+    }
+}
+
 void loader_finish(struct loader *l)
 {
     struct load_stats *s = &l->stats;
@@ -273,8 +293,8 @@ void loader_finish(struct loader *l)
     s->busy = total_ns > 0 ? (double)t->busy_ns / total_ns : 0;
     s->is_first_pass_whole = l->n_first_pass == l->plan.n * l->n_arms;
     s->work_s = l->work_s;
-    if (s->end == LOAD_FINISHED && s->state.n_answered == 0 && s->state.n_failed > 0) /* whatever the budget */
-        s->end = l->n_unreached_in_a_row > 0 ? LOAD_UNREACHABLE : LOAD_TOO_MANY_ERRORS;
+    find_unanswered(l);
+    snprintf(s->last_failure, sizeof s->last_failure, "%s", l->tallies[s->failed_arm].last_failure);
 }
 
 /* Lags above this are no longer small beside what is measured. */

@@ -13,13 +13,20 @@ struct talk_list {
     struct talk *first, *last;
 };
 
+/* What an arm did, earlier sessions included. */
+struct arm_tally {
+    size_t n_answered, n_failed;
+    char last_failure[480];
+};
+
 struct loader {
     const struct load_options *o;
     const struct taskset *tasks;
     const struct load_arm *arms;
     size_t n_arms;
     struct plan plan;
-    struct earlier *earlier; /* owned: [n_arms] */
+    struct earlier *earlier;   /* owned: [n_arms] */
+    struct arm_tally *tallies; /* owned: [n_arms] */
     struct transport transport;
     struct clerk clerk;
     struct talk **all; /* owned: every talk there is */
