@@ -34,11 +34,12 @@ static void work_done(struct work *w)
     memset(w, 0, sizeof *w);
 }
 
-static bool has_task(const struct run *run, const char *id)
+/* Whether a run has anything of the task that stands at index `i` in another. */
+static bool has_task(const struct run *run, const struct axes *of, size_t i)
 {
-    size_t i = axes_find_task(&run->axes, id);
+    size_t at = axes_place(&run->axes, of, AXIS_TASK, i);
 
-    return i != SIZE_MAX && run_has_task(run, i);
+    return at != SIZE_MAX && run_has_task(run, at);
 }
 
 /* Tasks of `from` that at least `least` of the n_other runs have not. */
@@ -54,7 +55,7 @@ static enum status tasks_without(struct judgement *j, const struct run *from, co
         if (!run_has_task(from, i))
             continue;
         for (k = 0; k < n_other; k++)
-            without += !has_task(&other[k], from->axes.task[i]);
+            without += !has_task(&other[k], &from->axes, i);
         if (without >= least)
             (*ret)[n++] = from->axes.task[i];
     }

@@ -24,14 +24,14 @@ static bool has_turn(const struct cube *c, size_t task, size_t turn)
     return false;
 }
 
-/* The label of a task's last turn with a value in any of the runs; -1 none. */
-static int64_t last_turn(const struct run *runs, size_t n, const char *task)
+/* The label of the last turn with a value in any of the runs, of the task at index `task` of `of`; -1 none. */
+static int64_t last_turn(const struct run *runs, size_t n, const struct axes *of, size_t task)
 {
     int64_t last = -1;
     size_t i, k, turn;
 
     for (i = 0; i < n; i++) {
-        size_t at = axes_find_task(&runs[i].axes, task);
+        size_t at = axes_place(&runs[i].axes, of, AXIS_TASK, task);
 
         for (k = 0; at != SIZE_MAX && k < runs[i].n_cubes; k++) {
             if (!is_by_turn(&runs[i].cubes[k]))
@@ -49,8 +49,8 @@ void survival_count(struct judgement *j, const struct comparison *c)
     size_t i;
 
     for (i = 0; i < c->cand->axes.n[AXIS_TASK]; i++) {
-        int64_t base = last_turn(c->base, c->n_base, c->cand->axes.task[i]);
-        int64_t cand = last_turn(c->cand, c->n_cand, c->cand->axes.task[i]);
+        int64_t base = last_turn(c->base, c->n_base, &c->cand->axes, i);
+        int64_t cand = last_turn(c->cand, c->n_cand, &c->cand->axes, i);
 
         if (base < 0 || cand < 0 || (base < 2 && cand < 2))
             continue;

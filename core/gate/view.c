@@ -16,11 +16,6 @@ void view_done(struct view *v)
     memset(v, 0, sizeof *v);
 }
 
-static size_t find(const struct axes *in, const struct axes *of, size_t axis, size_t i)
-{
-    return axis == AXIS_TASK ? axes_find_task(in, of->task[i]) : axes_find(in, (enum axis)axis, of->number[axis][i]);
-}
-
 enum status view_init(struct view *v, const struct run *run, const struct axes *by, const char *metric,
                       struct error *err)
 {
@@ -30,7 +25,7 @@ enum status view_init(struct view *v, const struct run *run, const struct axes *
     for (a = 0; a < N_AXES; a++) {
         TRY(mem_new(by->n[a], sizeof *v->index[a], &v->index[a], err));
         for (i = 0; i < by->n[a]; i++)
-            v->index[a][i] = find(&run->axes, by, a, i);
+            v->index[a][i] = axes_place(&run->axes, by, (enum axis)a, i);
     }
     return OK;
 }
