@@ -135,8 +135,8 @@ enum status comparable_versions(const struct run *a, const struct run *b, struct
     for (i = 0; i < among.n_changes; i++) {
         const struct change *c = &among.changes[i];
 
-        /* A metric of another definition is refused as such, whatever tool wrote it. */
-        if (c->explains_latency_only || same(c->what, "tool"))
+        /* A metric of another definition is refused as such, whatever tool wrote it; a variant is but a label. */
+        if (c->explains_latency_only || same(c->what, "tool") || same(c->what, "variant of the dumps"))
             continue;
         buf_printf(ret, "%s %.60s and %.60s", c->what, c->base, c->cand);
         break;
