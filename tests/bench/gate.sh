@@ -2,7 +2,7 @@
 # How fast the gate decides: builds release and prints each figure beside a rival's.
 #   bash tests/bench/gate.sh [--python PYTHON]
 # --python  an interpreter with numpy and scipy: times scipy.stats.permutation_test too. OpenBLAS is found by itself, or
-#           named in BENCH_BLAS.
+#           named in BENCH_BLAS (that of SciPy's wheels too: scipy.libs/libscipy_openblas-….so).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -7,22 +7,13 @@
 #include "core/io/runfile.h"
 #include "core/metrics/registry.h"
 #include "core/stats/signflip.h"
+#include "tests/bench/bench_sides.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double uniform(uint64_t stream, uint64_t index)
 {
@@ -53,7 +44,7 @@ static double time_maxt(const double *diff, size_t n_draws, size_t n_tasks, size
     struct signflip_cell *cells = calloc(n_cells, sizeof *cells);
     uint64_t *stream = calloc(n_tasks, sizeof *stream);
     struct signflip s = {0};
-    double start = now_s(), took;
+    double start = bench_now(), took;
     size_t i;
 
     for (i = 0; i < n_tasks; i++)
@@ -61,64 +52,76 @@ static double time_maxt(const double *diff, size_t n_draws, size_t n_tasks, size
     if (signflip_init(&s, stream, n_tasks, 0, n_draws, NULL) != OK ||
         signflip_test(&s, diff, n_cells, cells, NULL) != OK)
         stop("the test failed");
-    took = now_s() - start;
+    took = bench_now() - start;
     signflip_done(&s);
     free(cells);
     free(stream);
     return took;
 }
 
-/* cblas_sgemm: row-major, no transposes */
-typedef void sgemm(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
-                   const float *b, int ldb, float beta, float *c, int ldc);
-
-static double time_sgemm(size_t n_draws, size_t n_tasks, size_t n_cells)
-{
-    const char *name = getenv("BENCH_BLAS") ? getenv("BENCH_BLAS") : "libopenblas.so.0";
-    void *blas = dlopen(name, RTLD_NOW), *found = blas ? dlsym(blas, "cblas_sgemm") : NULL;
-    int m = (int)n_draws, n = (int)n_cells, k = (int)n_tasks;
+/* The product of the same shape, which has no maxima yet. */
+struct product {
+    bench_sgemm_function *multiply; /* NULL: no BLAS was found */
     float *a, *b, *c;
-    sgemm *multiply;
-    double start;
+    int m, n, k;
+};
+
+static void product_make(struct product *p, size_t n_draws, size_t n_tasks, size_t n_cells)
+{
     size_t i;
 
-    if (!found)
-        return NAN;
-    memcpy(&multiply, &found, sizeof multiply);
-    a = calloc(n_draws * n_tasks, sizeof *a);
-    b = calloc(n_tasks * n_cells, sizeof *b);
-    c = calloc(n_draws * n_cells, sizeof *c);
-    if (!a || !b || !c)
+    *p = (struct product){.multiply = bench_sgemm(), .m = (int)n_draws, .n = (int)n_cells, .k = (int)n_tasks};
+    p->a = calloc(n_draws * n_tasks, sizeof *p->a);
+    p->b = calloc(n_tasks * n_cells, sizeof *p->b);
+    p->c = calloc(n_draws * n_cells, sizeof *p->c);
+    if (!p->a || !p->b || !p->c)
         stop("out of memory");
     for (i = 0; i < n_draws * n_tasks; i++)
-        a[i] = i % 3 ? 1.0f : -1.0f;
+        p->a[i] = i % 3 ? 1.0f : -1.0f;
     for (i = 0; i < n_tasks * n_cells; i++)
-        b[i] = (float)uniform(1, i);
-    multiply(101, 111, 111, m, n, k, 1, a, k, b, n, 0, c, n); /* pages are touched, threads are there */
-    start = now_s();
-    multiply(101, 111, 111, m, n, k, 1, a, k, b, n, 0, c, n);
-    start = now_s() - start;
-    free(a);
-    free(b);
-    free(c);
-    return start;
+        p->b[i] = (float)uniform(1, i);
 }
 
+static void product_free(struct product *p)
+{
+    free(p->a);
+    free(p->b);
+    free(p->c);
+}
+
+static double time_product(const struct product *p)
+{
+    double start = bench_now();
+
+    if (!p->multiply)
+        return NAN;
+    p->multiply(101, 111, 111, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n);
+    return bench_now() - start;
+}
+
+/* In turns, so that what else the machine does hits both; the best of each. */
 static void bench_maxt(size_t n_draws, size_t n_tasks, size_t n_cells)
 {
-    double *diff = differences(n_tasks, n_cells), best = INFINITY;
+    double *diff = differences(n_tasks, n_cells), best = time_maxt(diff, n_draws, n_tasks, n_cells), rival = INFINITY;
+    struct product p;
     struct rusage use;
     int i;
 
-    for (i = 0; i < 3; i++)
+    getrusage(RUSAGE_SELF, &use); /* before the product, which needs gigabytes */
+    product_make(&p, n_draws, n_tasks, n_cells);
+    (void)time_product(&p); /* pages are touched, threads are there */
+    for (i = 0; i < 5; i++) {
+        double product = time_product(&p);
+
         best = fmin(best, time_maxt(diff, n_draws, n_tasks, n_cells));
-    getrusage(RUSAGE_SELF, &use);
+        rival = isnan(product) ? NAN : fmin(rival, product);
+    }
     printf(
         "{\"bench\": \"maxt\", \"draws\": %zu, \"tasks\": %zu, \"cells\": %zu, \"seconds\": %.3f, \"peak_mb\": %.0f}\n",
         n_draws, n_tasks, n_cells, best, (double)use.ru_maxrss / 1024);
-    fflush(stdout);
     printf("{\"bench\": \"sgemm\", \"draws\": %zu, \"tasks\": %zu, \"cells\": %zu, \"seconds\": %.3f}\n", n_draws,
-           n_tasks, n_cells, time_sgemm(n_draws, n_tasks, n_cells));
+           n_tasks, n_cells, rival);
+    product_free(&p);
     free(diff);
 }
 
