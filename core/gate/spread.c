@@ -162,21 +162,67 @@ enum status spread_runs(struct tested *t, const struct comparison *c, struct err
     return OK;
 }
 
-/* Deviation between the base runs of their means over tasks and cells; NaN for one run. */
+/* The sum and number of what a run has of a task, by index; of all tasks where the metric has none. */
+static size_t add_values(const struct cube *c, size_t task, struct summary_sum *sum)
+{
+    bool by_task = (c->axes & AXIS_BIT(AXIS_TASK)) != 0;
+    size_t len = by_task ? cube_len(c) / c->dim[AXIS_TASK] : cube_len(c), k, n = 0;
+
+    for (k = 0; k < len; k++) {
+        double value = c->values[(by_task ? task * len : 0) + k];
+
+        if (!isfinite(value))
+            continue;
+        summary_add(sum, value);
+        n++;
+    }
+    return n;
+}
+
+/* Whether all base runs that have the metric have the task at index `task` of one of them. */
+static bool in_all(const struct comparison *c, const char *metric, const struct run *of, size_t task)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_base; i++) {
+        size_t at = axes_place(&c->base[i].axes, &of->axes, AXIS_TASK, task);
+        struct summary_sum ignored = {0};
+
+        if (!has_values(&c->base[i], metric))
+            continue;
+        if (at == SIZE_MAX || !add_values(run_cube(&c->base[i], metric), at, &ignored))
+            return false;
+    }
+    return true;
+}
+
+static double mean_of_common(const struct comparison *c, const char *metric, const struct run *r)
+{
+    const struct cube *cube = run_cube(r, metric);
+    struct summary_sum sum = {0};
+    size_t i, n = 0;
+
+    for (i = 0; i < cube->dim[AXIS_TASK]; i++)
+        if (!(cube->axes & AXIS_BIT(AXIS_TASK)) || in_all(c, metric, r, i))
+            n += add_values(cube, i, &sum);
+    return n ? summary_total(&sum) / (double)n : NAN;
+}
+
+/* Deviation between the base runs of their means, over the tasks that all of them have: other tasks are no noise. NaN
+ * for one run. */
 static double run_sd(const struct tested *t, const struct comparison *c)
 {
     struct summary_sum sum = {0}, squares = {0};
     size_t i, n = 0;
 
     for (i = 0; i < c->n_base; i++) {
-        const struct cube *cube = run_cube(&c->base[i], t->family.metric);
-        struct summary s;
+        double mean;
 
-        if (!cube)
+        if (!has_values(&c->base[i], t->family.metric))
             continue;
-        summary_of(&s, cube->values, cube_len(cube));
-        summary_add(&sum, s.mean);
-        summary_add(&squares, s.mean * s.mean);
+        mean = mean_of_common(c, t->family.metric, &c->base[i]);
+        summary_add(&sum, mean);
+        summary_add(&squares, mean * mean);
         n++;
     }
     if (n < 2)

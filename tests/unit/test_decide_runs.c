@@ -171,6 +171,27 @@ Test(decide_runs, limits_look_at_every_candidate_run)
     night_done(&n);
 }
 
+/* The second run has the first half of the tasks, which are the worse ones: that is no noise between the runs. */
+Test(decide_runs, noise_between_runs_is_over_their_common_tasks)
+{
+    struct night n = {.n_base = 2, .n_cand = 1};
+    AUTO(judgement) j = {0};
+    size_t i, k;
+
+    for (i = 0; i < 2; i++) {
+        fake_run(&n.base[i], i ? 6 : 12, 1, 0, 0);
+        fake_cube(&n.base[i], "intent.alignment", 0.5 + 0.01 * (double)i);
+    }
+    fake_run(&n.cand[0], 12, 1, 0, 0);
+    fake_cube(&n.cand[0], "intent.alignment", 0.5);
+    for (k = 6; k < 12; k++)
+        n.base[0].cubes[0].values[k] = n.cand[0].cubes[0].values[k] = 0.9;
+    gate_decide_runs(&j, n.base, 2, n.cand, 1, "\"intent.*\": {\"role\": \"primary\", \"margin\": {\"run_sd\": 1}}",
+                     "");
+    CLOSE(j.families[0].margin, 0.01 / sqrt(2), 1e-9);
+    night_done(&n);
+}
+
 /* Four tasks, two runs on each side: their values move on by 0 to 3 places, 4^4 ways in all. Of these the one seen and
  * that which swaps the sides everywhere have the largest |sum|. */
 Test(decide_runs, several_runs_on_both_sides_change_places)
