@@ -2,6 +2,7 @@
 
 #include "cli/interrupt.h"
 #include "core/base/num.h"
+#include "core/client/sse.h"
 #include "core/io/texts.h"
 
 #include <math.h>
@@ -219,7 +220,10 @@ static enum status read_transport(struct live_options *l, const struct opts *o, 
     TRY(read_time(o, "idle-timeout", (int64_t)60000000000, &t->idle_ns, err));
     TRY(read_time(o, "timeout", (int64_t)600000000000, &t->total_ns, err));
     TRY(opts_bytes(o, "max-reply-bytes", (uint64_t)16 << 20, &bytes, err));
-    t->max_reply_bytes = bytes < (uint64_t)1 << 29 ? (size_t)bytes : (size_t)1 << 29;
+    if (bytes > SSE_EVENT_LIMIT) /* what is kept must be readable, were it one event */
+        return error_set(err, ERR_USAGE, "--max-reply-bytes '%.40s' is more than 64M",
+                         opts_text(o, "max-reply-bytes", ""));
+    t->max_reply_bytes = (size_t)bytes;
     t->max_streams = l->load.concurrency;
     t->cacert = opts_text(o, "cacert", NULL);
     t->is_insecure = opts_flag(o, "insecure");

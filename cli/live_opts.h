@@ -89,7 +89,8 @@ MUST_CHECK enum status live_options_read(struct live_options *l, const struct op
         LIVE_TEXT("max-retry-wait", "TIME", "max_retry_wait",                                                          \
                   "longest wait before one; a server that asks for more is not asked again (default: 60s)"),           \
         LIVE_TEXT("max-errors", "N|P%", "max_errors", "requests that may fail before it ends (default: 10%)"),         \
-        LIVE_TEXT("max-reply-bytes", "SIZE", "max_reply_bytes", "longest reply that is read (default: 16M)"),          \
+        LIVE_TEXT("max-reply-bytes", "SIZE", "max_reply_bytes",                                                        \
+                  "longest reply that is read, at most 64M (default: 16M)"),                                           \
         LIVE_TEXT("cacert", "FILE", "cacert", "certificates to trust instead of the system's"),                        \
         LIVE_FLAG("insecure", "insecure", "do not check the server's certificate"),                                    \
         LIVE_FLAG("resume", NULL, "go on with an interrupted run; --no-resume discards its journal"),                  \
