@@ -345,6 +345,8 @@ static void find_words(struct transfer *x, const struct stream_slot *s, CURLcode
         chunk_words(&x->failure, words, strlen(words), MAX_WORDS);
     if (code == CURLE_SSL_CONNECT_ERROR)
         buf_puts(&x->failure, " (is it an https address?)");
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        buf_puts(&x->failure, " (--cacert names a certificate to trust)");
     if (strcasestr(buf_text(&x->headers), "\ncontent-encoding:") && code != CURLE_OPERATION_TIMEDOUT)
         buf_puts(&x->failure, " (the answer is compressed, which was not asked for)");
 }
