@@ -8,9 +8,13 @@
 #include "cli/replay.h"
 #include "cli/run_summary.h"
 #include "cli/stamp.h"
+#include "core/base/buf.h"
+#include "core/base/num.h"
 #include "core/base/scope.h"
+#include "core/gate/spread.h"
 #include "core/io/runfile.h"
 #include "core/metrics/compute.h"
+#include "core/metrics/goals.h"
 #include "core/model/redact.h"
 
 #include <inttypes.h>
@@ -55,6 +59,16 @@ static const struct opt options[] = {
      .value = "TEXT",
      .key = "weights_version",
      .help = "name of the weights under test, kept in the run"},
+    {.name = "goodput",
+     .kind = OPT_TEXT,
+     .value = "LIMITS",
+     .key = "goodput",
+     .help = "latencies that a good request keeps, ms: 'ttft:200 tpot:50' (default: as a replayed run has them)"},
+    {.name = "single",
+     .kind = OPT_TEXT,
+     .value = "RUN",
+     .key = "single",
+     .help = "run of the same with one request at a time, for throughput.efficiency"},
     {.name = "device",
      .kind = OPT_TEXT,
      .value = "auto|cpu|cuda",
@@ -96,12 +110,13 @@ enum { MIN_MEMORY = 1 << 20 };
 /* The options as values. */
 struct settings {
     const struct opts *opts; /* borrowed: how attention is measured hangs on what is replayed */
-    const char *taskset, *prompt, *replay, *output, *weights_version;
+    const char *taskset, *prompt, *replay, *output, *weights_version, *goodput, *single;
     const char *const *dumps;
     size_t n_dumps;
     struct dump_options dump_options;
     const struct backend *backend;
     uint64_t memory, seed, context_limit;
+    double single_tokens_per_s; /* 0: not named */
     struct live_options live;
 };
 
@@ -110,9 +125,29 @@ static void settings_done(struct settings *s)
     live_options_done(&s->live);
 }
 
+/* Tokens a second of a run with one request at a time. */
+static enum status read_single(const char *path, double *ret, struct error *err)
+{
+    AUTO(run) single = {0};
+    double at_once;
+
+    TRY(runfile_read(&single, path, err));
+    TRY(spread_run_stat(&single, "throughput.total", NULL, ret, err));
+    TRY(spread_run_stat(&single, "throughput.concurrency", NULL, &at_once, err));
+    if (!(*ret > 0))
+        return error_set(err, ERR_USAGE, "--single '%s' has no throughput.total: name a run of a live endpoint", path);
+    if (at_once > 1.01)
+        return error_set(err, ERR_USAGE,
+                         "--single '%s' had %.3g requests at once on average: name one that was made with "
+                         "--concurrency 1",
+                         path, at_once);
+    return OK;
+}
+
 static enum status read_settings(struct settings *s, const struct opts *o, struct error *err)
 {
     struct attention_options attention;
+    struct goals goals;
     uint64_t threads;
 
     s->opts = o;
@@ -121,6 +156,11 @@ static enum status read_settings(struct settings *s, const struct opts *o, struc
     s->replay = opts_text(o, "replay", NULL);
     s->output = opts_text(o, "output", NULL);
     s->weights_version = opts_text(o, "weights-version", NULL);
+    s->goodput = opts_text(o, "goodput", NULL);
+    s->single = opts_text(o, "single", NULL);
+    TRY(goals_read(&goals, s->goodput ? s->goodput : "", err));
+    if (s->single)
+        TRY(read_single(s->single, &s->single_tokens_per_s, err));
     s->dumps = opts_list(o, "dump", &s->n_dumps);
     TRY(attention_opts_read(o, NULL, &attention, err)); /* a mistake is told before an endpoint is asked */
     TRY(opts_u64(o, "seed", 0, INT64_MAX, 0, &s->seed, err));
@@ -154,6 +194,7 @@ static enum status check_output(const struct settings *s, const struct replay *r
     TRY(place_check(s->output, s->prompt, err));
     TRY(place_check(s->output, s->taskset, err));
     TRY(place_check(s->output, s->dump_options.layout, err));
+    TRY(place_check(s->output, s->single, err));
     for (i = 0; i < s->n_dumps; i++)
         TRY(place_check(s->output, s->dumps[i], err));
     for (i = 0; i < replay->n_dumps; i++)
@@ -164,7 +205,15 @@ static enum status check_output(const struct settings *s, const struct replay *r
 static enum status apply_settings(struct run *run, const struct settings *s, struct error *err)
 {
     struct provenance *p = &run->provenance;
+    AUTO(buf) single = {0};
 
+    if (s->goodput)
+        TRY(arena_strdup(&run->arena, s->goodput, &p->goodput, err));
+    if (s->single_tokens_per_s > 0) {
+        num_append17(&single, s->single_tokens_per_s);
+        TRY(buf_check(&single, err));
+        TRY(arena_strdup(&run->arena, buf_text(&single), &p->single_tokens_per_s, err));
+    }
     if (s->weights_version)
         TRY(arena_strdup(&run->arena, s->weights_version, &p->weights_version, err));
     if (!s->context_limit)

@@ -44,6 +44,8 @@ static const struct key {
     {"memory", KEY_SIZE},
     {"context_limit", KEY_NUMBER},
     {"weights_version", KEY_TEXT},
+    {"goodput", KEY_TEXT},
+    {"single", KEY_PATH},
     {"reproducible", KEY_FLAG},
     {"hash_dumps", KEY_FLAG},
     {"endpoint", KEY_TEXT},
