@@ -5,7 +5,8 @@ set -euo pipefail
 need=(build-essential cmake ninja-build pkg-config ca-certificates
     libhdf5-dev zlib1g-dev libdeflate-dev libjansson-dev libssl-dev libutf8proc-dev libpcre2-dev librandom123-dev
     libxxhash-dev libcurl4-openssl-dev)
-[ "${1:-}" = --tests ] && need+=(libcriterion-dev hdf5-tools gnuplot-nox python3 clang-format clang-tidy git libxml2-utils openssl)
+[ "${1:-}" = --tests ] && need+=(libcriterion-dev hdf5-tools gnuplot-nox python3 clang-format clang-tidy git libxml2-utils
+    openssl)
 
 missing=()
 for p in "${need[@]}"; do

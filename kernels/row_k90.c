@@ -60,8 +60,7 @@ static void cut(const struct search *s, bool is_first, uint32_t at[ROW_LIMITS + 
 /* The cell of [lo, hi) that the last key should lie in, by the masses of every `step`-th vector. */
 static void find_cell(const struct search *s, bool is_first, size_t step, uint32_t *ret_lo, uint32_t *ret_hi)
 {
-    float limit[ROW_LIMITS];
-    float mass[ROW_LIMITS];
+    float limit[ROW_LIMITS], mass[ROW_LIMITS];
     double spare;
     uint32_t at[ROW_LIMITS + 2];
     int i;

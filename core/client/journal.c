@@ -264,8 +264,7 @@ static enum status check_header(const struct mapped *m, const char *path, const 
     if (!record)
         return error_set(err, ERR_FORMAT,
                          "'%s': the journal's beginning is damaged: nothing in it can be trusted; start over with "
-                         "--no-resume, which "
-                         "discards it",
+                         "--no-resume, which discards it",
                          path);
     TRY(json_parse(&was, path, (const char *)record, len, err));
     *ret_end = sizeof MAGIC + FRAME + len;

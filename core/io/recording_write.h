@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/model/run.h"
 
-/* Makes the folder; what is in it under the same names is replaced, the manifest last.
- * recording_read() gives the same exchanges, bytes and times back. */
+/* Makes the folder; what is in it under the same names is replaced, the manifest last. recording_read() gives the same
+ * exchanges, bytes and times back. */
 MUST_CHECK enum status recording_write(const struct run *run, const char *dir, struct error *err);
 
 #endif

@@ -27,7 +27,6 @@ const struct metric metric_latency_tpot = {
     .example = "Chunks of 1 token at 100 ms, 3 at 140 ms, 1 at 180 ms, which ends it: (180 - 100) / (5 - 1) "
                "= 20 ms. Of the same reply GuideLLM says TPOT 180 / 5 = 36 ms, with the time to the first token in it, "
                "and ITL 20 ms; AIPerf says ITL 20 ms, a mean, and has no TPOT; GenAI-Perf says ITL 13.3 and 40 ms; "
-               "vLLM's benchmark "
-               "says TPOT 20 ms, and calls the gaps 40 and 40 ms ITL.",
+               "vLLM's benchmark says TPOT 20 ms, and calls the gaps 40 and 40 ms ITL.",
     .of_reply = latency_tpot,
 };
